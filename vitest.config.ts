@@ -1,10 +1,13 @@
 import { defineConfig } from 'vitest/config';
 
 const integration = ['**/*.int.test.ts', 'test/**/*.test.ts'];
+const packages = 'test/packages/**/*.test.ts';
 const never = ['**/node_modules/**'];
 
 export default defineConfig({
   test: {
+    // Most tests wait more than they work. Vitest would take one worker on a machine with two cores.
+    maxWorkers: 2,
     projects: [
       {
         test: {
@@ -25,7 +28,18 @@ export default defineConfig({
         test: {
           name: 'integration',
           include: integration,
-          exclude: [...never, 'test/{architecture,rooms}.test.ts', 'test/docs.test.ts'],
+          exclude: [...never, 'test/{architecture,rooms}.test.ts', 'test/docs.test.ts', packages],
+          testTimeout: 60_000,
+          hookTimeout: 60_000,
+        },
+      },
+      {
+        test: {
+          name: 'packages',
+          include: [packages],
+          exclude: never,
+          // One build and one registry for all files.
+          globalSetup: 'test/packages/publish.setup.ts',
           testTimeout: 60_000,
           hookTimeout: 60_000,
         },

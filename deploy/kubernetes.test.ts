@@ -170,12 +170,12 @@ describe('the autoscalers', () => {
     expect(own[0]?.spec.triggers.map(({ metadata }) => metadata)).toEqual(streams.map(triggerOn));
   });
 
-  it('alone decide the numbers of replicas, except those of tools', () => {
+  it('alone decide the numbers of replicas, except those of tools and keepers', () => {
     expect(names(scaled)).toEqual(agents.map(({ name }) => name).sort());
     expect(names(manifests.filter(HorizontalPodAutoscaler.is))).toEqual(['gateway']);
     const fixed = deployments.filter(({ spec }) => spec?.replicas !== undefined);
     const tools = deployedServices.filter(({ tool }) => tool);
-    expect(names(fixed)).toEqual(tools.map(({ name }) => name).sort());
+    expect(names(fixed)).toEqual(['keeper', ...tools.map(({ name }) => name)].sort());
   });
 
   it('never scale an agent to zero that other agents ask', () => {

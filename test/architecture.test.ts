@@ -12,10 +12,10 @@ const mayImport: Record<string, readonly string[]> = {
   bus: ['protocol'],
   store: ['protocol', 'agent'],
   mesh: ['protocol', 'agent', 'bus', 'store', 'service'],
-  cli: ['protocol', 'agent', 'bus', 'store', 'mesh', 'service', 'testing', 'gateway'],
+  cli: ['protocol', 'agent', 'bus', 'store', 'mesh', 'service', 'testing', 'gateway', 'keeper'],
   testing: ['protocol'],
-  // The package that users install. It has no code of its own, and brings the gateway.
-  agentmesh: ['protocol', 'agent', 'bus', 'store', 'mesh', 'service', 'cli', 'testing', 'gateway'],
+  // The package that users install. It has no code of its own, and brings the gateway and the keeper.
+  agentmesh: ['protocol', 'agent', 'bus', 'store', 'mesh', 'service', 'cli', 'testing', 'gateway', 'keeper'],
 };
 
 interface Package {
@@ -63,7 +63,7 @@ const isTest = (file: string) => /\.test\.ts$|\.fixture\.ts$|\/(?:conformance|ch
 const read = (file: string) => readFileSync(join(root, file), 'utf8');
 
 function imports(file: string): string[] {
-  const found = read(file).matchAll(/(?:\bfrom\s|\bimport\s*\(?)\s*'([^']+)'/g);
+  const found = read(file).matchAll(/(?:\bfrom\s+|\bimport\s+|\bimport\s*\(\s*)'([^']+)'/g);
   return [...found].map(([, name]) => name ?? '');
 }
 
@@ -76,7 +76,8 @@ const packageOf = (name: string) =>
 
 const libraries = packages().filter(({ folder }) => folder.startsWith('libs/'));
 const services = packages().filter(({ folder }) => folder.startsWith('services/'));
-const isPublished = (folder: string) => folder.startsWith('libs/') || folder === 'services/gateway';
+const isPublished = (folder: string) =>
+  folder.startsWith('libs/') || ['services/gateway', 'services/keeper'].includes(folder);
 const published = packages().filter(({ folder }) => isPublished(folder));
 /** Returns the compiled file of a source, without its extension. */
 const builtOf = (source: string) => source.replace('./src/', './dist/').replace(/\.ts$/, '');

@@ -174,12 +174,17 @@ describe('CONTRIBUTING.md', () => {
   );
 
   it(
-    'adds a subject with two files',
+    'adds a subject with three files',
     async () => {
       const byHand = await follow('Add a subject');
-      expect(byHand).toHaveLength(2);
+      expect(byHand).toHaveLength(3);
       const generated = (await changedFiles()).filter((file) => !byHand.includes(file));
-      expect(generated).toEqual(['deploy/nats/nats-server.conf', 'docs/message-lifecycle.md']);
+      expect(generated).toEqual([
+        'deploy/nats/nats-server.conf',
+        'docs/asyncapi.yaml',
+        'docs/message-lifecycle.md',
+        'test/wire/v1.json',
+      ]);
       const rights = await readFile(join(copy, 'deploy/nats/nats-server.conf'), 'utf8');
       expect(rights).toContain('"mesh.v1.agent.stock_agent.reload"');
       await npmRun('test:unit', ...checksOfGenerated, 'libs/protocol/src/subjects.test.ts');

@@ -46,6 +46,24 @@ describe('the documents', () => {
     }
   });
 
+  it('docs/troubleshooting.md and docs/errors.md quote only texts that the code has', () => {
+    const quoted = [...read('docs/troubleshooting.md').matchAll(/^```text\n(.*?)^```$/gms)].flatMap(
+      ([, text = '']) => text.trim().split('\n'),
+    );
+    const [, log = ''] = read('docs/errors.md').split('## The log of a service');
+    const logged = [...log.matchAll(/^\| (`.*?`) +\|/gm)].flatMap(([, cell = '']) =>
+      [...cell.matchAll(/`([^`]+)`/g)].map(([, text = '']) => text),
+    );
+    expect(quoted.length).toBeGreaterThan(30);
+    expect(logged.length).toBeGreaterThan(20);
+    const sources = sourceTexts();
+    for (const text of [...quoted, ...logged]) {
+      const parts = text.split('…').filter((part) => part.trim().length > 2);
+      const isThere = sources.some((source) => parts.every((part) => source.includes(part)));
+      expect(isThere, text).toBe(true);
+    }
+  });
+
   it('docs/architecture.md names an existing owner of every term', () => {
     const glossary = read('docs/architecture.md').split('\n## Glossary\n')[1] ?? '';
     const entries = glossary.match(/^- \*\*.*$/gm) ?? [];
@@ -56,6 +74,17 @@ describe('the documents', () => {
     }
   });
 });
+
+/** Returns the texts of all our sources. */
+function sourceTexts(): string[] {
+  const filesIn = (folder: string): string[] =>
+    readdirSync(join(root, folder), { withFileTypes: true }).flatMap((entry) => {
+      const path = `${folder}/${entry.name}`;
+      if (entry.isDirectory()) return ['node_modules', 'dist'].includes(entry.name) ? [] : filesIn(path);
+      return path.endsWith('.ts') && !path.endsWith('.test.ts') ? [path] : [];
+    });
+  return ['libs', 'services', 'deploy'].flatMap(filesIn).map((file) => read(file).replaceAll("\\'", "'"));
+}
 
 const words = new Map<string, Set<string>>();
 

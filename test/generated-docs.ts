@@ -3,6 +3,8 @@ import { gatewayConfig } from '@agentmesh/gateway/config';
 import { agentConfig } from '@agentmesh/mesh';
 import { errorTable, subjects, subjectTable } from '@agentmesh/protocol';
 import { type ConfigShape, describeConfig, serviceConfig } from '@agentmesh/service';
+import { knownDifferences } from './contract/known-differences.ts';
+import { httpRows } from './http-reference.ts';
 
 /**
  * The tables in documents that are made from code, by file. `node test/write-docs.ts` writes them; a test
@@ -48,6 +50,21 @@ export const generatedTables: Record<string, () => string[]> = {
           value === undefined ? meaning : `${meaning}; default \`${value}\``,
         ]),
       ),
+    ]),
+  ],
+  'docs/http.md': () => [
+    ...table([['route', 'meaning', 'role', 'query', 'body'], ...httpRows()]),
+    '',
+    "## Differences from ADK's server",
+    '',
+    'A test sends the same requests to the gateway and to the API server of ADK for JS 2.0.0, and compares the status, the content type and the types of all parts of the answers. These are all differences:',
+    '',
+    ...table([
+      ['request', 'part', 'agentmesh', 'ADK', 'reason'],
+      ...knownDifferences.map(({ request, at, agentmesh, adk, reason }) => [
+        ...[request, `\`${at}\``, `\`${agentmesh}\``, `\`${adk}\``],
+        reason,
+      ]),
     ]),
   ],
   'docs/configuration.md': () => [

@@ -24,6 +24,9 @@ const rooms: Record<string, readonly string[]> = {
   'libs/store/src': [
     'scripts',
     'connection',
+    'access',
+    'identity',
+    'limits',
     'calls',
     'credentials',
     'memory',
@@ -31,14 +34,29 @@ const rooms: Record<string, readonly string[]> = {
     'sessions',
   ],
   'libs/mesh/src': [
-    ...['mesh', 'artifacts', 'messages', 'answers', 'calls', 'remote', 'rights', 'accounts'],
-    ...['runs', 'asks', 'client', 'user-data', 'serve', 'connect'],
+    ...['mesh', 'artifacts', 'keeper', 'messages', 'answers', 'calls', 'remote', 'rights', 'accounts'],
+    ...['fencing', 'runs', 'asks', 'client', 'user-data', 'serve', 'connect'],
   ],
-  'libs/cli/src': ['command', 'context', 'local', 'operate', 'talk', 'inspect', 'dev', 'project'],
+  'libs/cli/src': [
+    'command',
+    'context',
+    'local',
+    'operate',
+    'operate/join',
+    'talk',
+    'inspect',
+    'dev',
+    'render',
+    'project/python',
+    'project',
+  ],
+  'libs/service/src': ['probes'],
   'libs/testing/src': ['processes', 'models', 'faults', 'servers'],
   'services/gateway/src': [
-    ...['context', 'http', 'params', 'handlers/about', 'runs'],
-    ...['artifacts', 'events', 'memory', 'sessions', 'users', 'runs'].map((name) => `handlers/${name}`),
+    ...['context', 'http', 'access', 'params', 'handlers/about', 'runs', 'web'],
+    ...['artifacts', 'events', 'memory', 'sessions', 'users', 'runs', 'dev'].map(
+      (name) => `handlers/${name}`,
+    ),
     'handlers',
   ],
 };
@@ -82,6 +100,7 @@ const packages = [
     (name) => `libs/${name}/src`,
   ),
   'services/gateway/src',
+  'services/keeper/src',
 ];
 
 describe.each(packages)('the files of %s', (folder) => {

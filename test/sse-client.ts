@@ -47,8 +47,8 @@ function fieldOf(line: string): [name: string, value: string] {
 
 /**
  * Yields the events as ADK's own client reads them (`AdkApiClient` of `@google/adk-devtools`). That client
- * splits the answer at empty lines and reads only the blocks that begin with `data: `. The package itself is
- * not used here, because it has 235 MB of dependencies.
+ * splits the answer at empty lines and reads only the blocks that begin with `data: `. `test/contract` runs the
+ * client itself.
  */
 export async function* adkEventsOf(response: Response): AsyncGenerator<Frame['event'], void, void> {
   for await (const block of blocksOf(response)) {

@@ -1,5 +1,5 @@
 import { basename } from 'node:path';
-import { agentConfig, busName, gatewayManifest, type ServiceManifest } from '@agentmesh/mesh';
+import { agentConfig, busName, gatewayManifest, keeperManifest, type ServiceManifest } from '@agentmesh/mesh';
 import { describeConfig, serviceConfig } from '@agentmesh/service';
 import { gatewayConfig } from '../../services/gateway/src/context/config.ts';
 import { type Sample, samples } from '../local/samples.ts';
@@ -18,9 +18,10 @@ export interface DeployedService {
   tool?: ServiceManifest;
 }
 
-/** All services: the gateway, and each agent and tool with a definition below `services`. */
+/** All services: the gateway, the keeper, and each agent and tool with a definition below `services`. */
 export const deployedServices: DeployedService[] = [
   { name: 'gateway', folder: 'services/gateway', user: busName(gatewayManifest) },
+  { name: 'keeper', folder: 'services/keeper', user: busName(keeperManifest) },
   ...samples.map(deployed),
 ];
 

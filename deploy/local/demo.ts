@@ -1,4 +1,4 @@
-import { type Event, header, replicaKey, subjects } from '@agentmesh/protocol';
+import { type Event, every, everySession, header, replicaKey, subjects } from '@agentmesh/protocol';
 import { connect, type NatsConnection } from '@nats-io/transport-node';
 import { EventSourceParserStream } from 'eventsource-parser/stream';
 import { type LocalMesh, launchMesh } from './launch.ts';
@@ -132,7 +132,7 @@ async function connectClient(mesh: LocalMesh): Promise<NatsConnection> {
 
 /** Shows the events in the sessions of asks, which the asking agent does not pass on. */
 function listenToAsks(client: NatsConnection): void {
-  client.subscribe(subjects().allSessionEvents, {
+  client.subscribe(subjects().sessionEvent(everySession, every, every), {
     callback: (_error, message) => {
       const event = message.json<Event>();
       if (event.author === 'summary_agent') console.log(`    ${describeEvent(event)}`);

@@ -4,6 +4,7 @@ import {
   credentialKeysFor,
   environmentOf,
   type OwnServer,
+  openMeshAccounts,
   readPlace,
   removeOtherCards,
   type ServiceProcess,
@@ -15,17 +16,18 @@ import {
   writePlace,
 } from '@agentmesh/cli/local';
 import {
-  agentConfig,
   busName,
   gatewayManifest,
+  hasKeeper,
+  keeperManifest,
   natsAccounts,
   provisionedAgents,
   provisionUser,
   redisAcl,
 } from '@agentmesh/mesh';
 import { credentialKeysVariable } from '@agentmesh/protocol';
-import { serviceConfig } from '@agentmesh/service';
 import { connectRedisStore } from '@agentmesh/store';
+import { assertSettings, isFiner, startAll } from './launch-steps.ts';
 import { assertDistinct, type Sample, samples } from './samples.ts';
 import { startScriptedModels } from './scripted-models.ts';
 
@@ -61,6 +63,8 @@ export interface LaunchOptions {
   restarts?: boolean;
   /** Prints reports about servers and restarts. */
   say?: (text: string) => void;
+  /** Tells whether services may join own servers: their accounts are then JWTs, with keys in `dataDir`. Default false. */
+  joinable?: boolean;
   /** Called for every line that a service writes. */
   onLine?: (service: string, line: string) => void;
 }
@@ -71,6 +75,8 @@ export interface LocalMesh extends AsyncDisposable {
   /** The address of Redis with all rights. */
   readonly redisUrl: string;
   readonly gatewayUrl: string;
+  /** The folder of the keys by which services join. */
+  readonly keys: string | undefined;
   readonly gateway: ServiceProcess;
   /** The processes of all services except the gateway. */
   readonly processes: ServiceProcess[];
@@ -78,8 +84,10 @@ export interface LocalMesh extends AsyncDisposable {
   login(user: string): Login;
   /** Returns the address of Redis for a user with its rights; when the server is not ours, the given address. */
   redisUrlOf(user: string): string;
-  /** Starts another process of a service, or another gateway. */
-  start(sample: Sample | 'gateway'): Promise<ServiceProcess>;
+  /** The processes that give services the files of their work; none without accounts or without files. */
+  readonly keepers: ServiceProcess[];
+  /** Starts another process of a service, another gateway or another keeper. */
+  start(sample: Sample | 'gateway' | 'keeper'): Promise<ServiceProcess>;
 }
 
 /** A login at NATS, as `connectNats` takes it. */
@@ -87,8 +95,11 @@ type Login = { user?: string; pass?: string; credsFile?: string };
 
 const root = new URL('../../', import.meta.url).pathname;
 
-/** The gateway and the folder of its package. */
-const gateway: Sample = { manifest: gatewayManifest, folder: 'services/gateway' };
+/** The services that are neither agents nor tools, and the folders of their packages. */
+const others = {
+  gateway: { manifest: gatewayManifest, folder: 'services/gateway' },
+  keeper: { manifest: keeperManifest, folder: 'services/keeper' },
+} satisfies Record<string, Sample>;
 
 /**
  * Starts NATS, Redis, each service in its own process, and a gateway. Each service has its own users of NATS
@@ -116,31 +127,41 @@ export async function launchMesh(options: LaunchOptions = {}): Promise<LocalMesh
   const folder = (name: string) => (dataDir === undefined ? {} : { dataDir: `${dataDir}/${name}` });
   let natsUrl = options.natsUrl ?? process.env.NATS_URL;
   const ownNats = !natsUrl;
+  const manifests = services.map(({ manifest }) => manifest);
+  const runs = process.env.MESH_TEST_SERVERS === 'docker' ? 'docker' : 'local';
+  const accounts =
+    options.joinable && ownNats && dataDir !== undefined
+      ? await openMeshAccounts({ dataDir, runs })
+      : undefined;
   if (!natsUrl) {
-    const manifests = services.map(({ manifest }) => manifest);
-    const configuration = natsAccounts({ services: manifests, password: passwordOf });
+    const inFile = natsAccounts({ services: manifests, password: passwordOf });
     const port = place.natsPort;
-    const at = { configuration, ...folder('nats'), ...(port !== undefined && { port }) };
+    const at = {
+      configuration: accounts?.configuration ?? inFile,
+      ...folder('nats'),
+      ...(port !== undefined && { port }),
+    };
     const server = await startOwnNats(at, watch);
     servers.push(server);
     natsUrl = server.url;
     place.natsPort = server.port;
+    await accounts?.setServices(natsUrl, manifests, { all: true });
   }
   let redisUrl = options.redisUrl ?? process.env.REDIS_URL;
   const ownRedis = !redisUrl;
   const redisPasswordOf = (user: string) => passwordOf(`redis/${user}`);
   if (!redisUrl) {
     const port = place.redisPort;
-    const users = redisAcl({
-      services: services.map(({ manifest }) => manifest),
-      passwordHash: (user) => createHash('sha256').update(redisPasswordOf(user)).digest('hex'),
-    });
+    const passwordHash = (user: string) => createHash('sha256').update(redisPasswordOf(user)).digest('hex');
+    const ownUsers = redisAcl({ services: manifests, passwordHash });
+    const users = async () => (await accounts?.redisUsers(manifests, passwordHash)) ?? ownUsers;
     const at = { ...folder('redis'), ...(port !== undefined && { port }) };
     const secured = { password: passwordOf('redis'), users };
     const server = await startOwnRedis({ appendOnly: true, ...secured, ...at }, watch);
     servers.push(server);
     redisUrl = server.url;
     place.redisPort = server.port;
+    await accounts?.writeRedisUrl(redisUrl);
   }
   const allRights = redisUrl;
   const redisUrlOf = (user: string) =>
@@ -148,11 +169,12 @@ export async function launchMesh(options: LaunchOptions = {}): Promise<LocalMesh
       ? allRights.replace(/\/\/[^@]*@/, `//${encodeURIComponent(user)}:${redisPasswordOf(user)}@`)
       : allRights;
   const login = (user: string): Login => {
+    if (accounts) return { credsFile: accounts.creds(user) };
     if (ownNats) return { user, pass: passwordOf(user) };
     return options.credsOf ? { credsFile: options.credsOf(user) } : {};
   };
   const namesOf = (kind: 'agent' | 'tool') =>
-    services.filter(({ manifest }) => manifest.kind === kind).map(({ manifest }) => manifest.name);
+    manifests.filter((each) => each.kind === kind).map(({ name }) => name);
   const credentialKeys = await credentialKeysFor(dataDir);
   // Loads the functions of Redis, and reports a missing server once, and not by each service.
   const caFile = env.MESH_REDIS_CA_FILE ?? process.env.MESH_REDIS_CA_FILE;
@@ -161,15 +183,15 @@ export async function launchMesh(options: LaunchOptions = {}): Promise<LocalMesh
     url: natsUrl,
     agents: namesOf('agent'),
     tools: namesOf('tool'),
-    services: provisionedAgents(services.map(({ manifest }) => manifest)),
+    services: provisionedAgents(manifests),
     ...login(provisionUser),
     ...(options.ackWaitMs !== undefined && { ackWaitMs: options.ackWaitMs }),
   });
 
   // Our own server has no other services than these.
   if (ownNats) {
-    const manifests = services.map(({ manifest }) => manifest);
-    await removeOtherCards({ url: natsUrl, ...login(provisionUser) }, manifests);
+    const joined = (await accounts?.joined()) ?? [];
+    await removeOtherCards({ url: natsUrl, ...login(provisionUser) }, [...manifests, ...joined]);
   }
   for (const { manifest } of services) passwordOf(busName(manifest));
   for (const user of ['client', provisionUser]) passwordOf(user);
@@ -186,10 +208,10 @@ export async function launchMesh(options: LaunchOptions = {}): Promise<LocalMesh
     await Promise.allSettled(running.map((service) => service.stop()));
   });
   const start = async (
-    which: Sample | 'gateway',
+    which: Sample | keyof typeof others,
     more: Record<string, string> = {},
   ): Promise<ServiceProcess> => {
-    const { manifest, folder: place } = which === 'gateway' ? gateway : which;
+    const { manifest, folder: place } = sampleOf(which);
     const { user, pass, credsFile } = login(busName(manifest));
     const restart = superviseStarts({
       name: manifest.name,
@@ -216,7 +238,7 @@ export async function launchMesh(options: LaunchOptions = {}): Promise<LocalMesh
         ...(user !== undefined && { MESH_NATS_USER: user }),
         ...(pass !== undefined && { MESH_NATS_PASSWORD: pass }),
         ...(credsFile !== undefined && { MESH_NATS_CREDS: credsFile }),
-        ...(which === 'gateway' ? { MESH_HTTP_PORT: '0' } : scripts.environmentOf(which)),
+        ...(which === 'gateway' ? { MESH_HTTP_PORT: '0' } : scripts.environmentOf(sampleOf(which))),
         ...more,
         // This process reads the logs, for the message `started` and for the gateway's address.
         MESH_LOG_FORMAT: 'json',
@@ -227,6 +249,8 @@ export async function launchMesh(options: LaunchOptions = {}): Promise<LocalMesh
     if (stopping.signal.aborted) await service.stop();
     return service;
   };
+  // Before the services: they ask it for files.
+  const keepers = await Promise.all(keepersFor(options, ownNats).map((each) => start(each)));
   const processes = await startAll(services, start, failed);
   const first = await start('gateway', { MESH_HTTP_PORT: String(options.gatewayPort ?? 0) });
   const all = owners.move();
@@ -234,7 +258,9 @@ export async function launchMesh(options: LaunchOptions = {}): Promise<LocalMesh
     natsUrl,
     redisUrl,
     gatewayUrl: first.address ?? '',
+    keys: accounts?.keys,
     gateway: first,
+    keepers,
     processes,
     login,
     redisUrlOf,
@@ -243,44 +269,12 @@ export async function launchMesh(options: LaunchOptions = {}): Promise<LocalMesh
   };
 }
 
-/** Returns the level when it is finer than the level that the launcher needs. */
-function isFiner(level: string | undefined): string | undefined {
-  return level === 'debug' || level === 'trace' ? level : undefined;
+function sampleOf(which: Sample | keyof typeof others): Sample {
+  return typeof which === 'string' ? others[which] : which;
 }
 
-/**
- * Checks the settings here, so that a wrong setting is reported once and not by each service.
- *
- * @throws Error that names the variable
- */
-function assertSettings(env: NodeJS.ProcessEnv): void {
-  for (const each of [
-    serviceConfig.natsUrl,
-    serviceConfig.redisUrl,
-    serviceConfig.logLevel,
-    serviceConfig.logFormat,
-    agentConfig.model,
-  ]) {
-    const result = each.read(env[each.env]);
-    if ('problem' in result) throw new Error(`${each.env} ${result.problem}`);
-  }
-}
-
-async function startAll(
-  services: readonly Sample[],
-  start: (sample: Sample) => Promise<ServiceProcess>,
-  failed: AbortController,
-): Promise<ServiceProcess[]> {
-  const reasons: unknown[] = [];
-  const starting = services.map((sample) =>
-    start(sample).catch((reason: unknown) => {
-      reasons.push(reason);
-      failed.abort();
-      return undefined;
-    }),
-  );
-  const started = await Promise.all(starting);
-  // The first service failed by itself, the other services because of it.
-  if (reasons.length > 0) throw reasons[0];
-  return started.filter((service) => service !== undefined);
+/** Returns the keepers to start: one where services have accounts, with which they cannot use the files themselves. */
+function keepersFor({ services = samples, credsOf }: LaunchOptions, ownNats: boolean): 'keeper'[] {
+  const hasAccounts = ownNats || credsOf !== undefined;
+  return hasAccounts && hasKeeper(services.map(({ manifest }) => manifest)) ? ['keeper'] : [];
 }

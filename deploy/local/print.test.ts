@@ -40,7 +40,9 @@ describe('the log that npm start prints', () => {
     );
     onLine(
       'a',
-      line('warn', 'a tool threw', { invocationId: 'e-2', tool: 'convert', err: { message: 'no rate' } }),
+      line('warn', 'a tool threw', {
+        ...{ invocationId: 'e-2', tool: 'convert', at: 'src/tool.ts:7:11', err: { message: 'no rate' } },
+      }),
     );
     onLine(
       'a',
@@ -50,7 +52,7 @@ describe('the log that npm start prints', () => {
     onLine('gateway', line('error', 'request failed', { err: { message: 'agent a failed', details } }));
     expect(lines).toEqual([
       '  error a: run failed: agent a failed: callback went boom (invocation e-1)',
-      '  warn a: a tool threw: no rate (tool convert, invocation e-2)',
+      '  warn a: a tool threw: no rate (tool convert, invocation e-2, at src/tool.ts:7:11)',
       '  warn a: a tool threw: no rate (tool rates, invocation e-3)',
       '  error gateway: request failed: agent a failed (invocation e-1)',
     ]);

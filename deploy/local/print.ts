@@ -67,6 +67,9 @@ interface Line {
   err?: LoggedError;
   model?: string;
   tool?: string;
+  callback?: string;
+  /** The place in the code where an error was thrown. */
+  at?: string;
   invocationId?: string;
 }
 
@@ -84,10 +87,15 @@ function messagesOf(error: LoggedError | undefined): string {
   return cause === '' || message.includes(cause) ? message : [message, cause].filter(Boolean).join(': ');
 }
 
-/** Returns the tool and the invocation of a line. */
-function whereOf({ tool, invocationId, err }: Line): string {
+/** Returns the callback, the tool, the invocation and the place in the code of a line. */
+function whereOf({ callback, tool, invocationId, at, err }: Line): string {
   const invocation = invocationId ?? err?.details?.invocationId;
-  const parts = [tool && `tool ${tool}`, invocation && `invocation ${invocation}`].filter(Boolean);
+  const parts = [
+    callback,
+    tool && `tool ${tool}`,
+    invocation && `invocation ${invocation}`,
+    at && `at ${at}`,
+  ].filter(Boolean);
   return parts.length === 0 ? '' : ` (${parts.join(', ')})`;
 }
 

@@ -79,6 +79,29 @@ async function installByApt(needed) {
   await withoutDaemons(() => apt('install', '-y', '--no-install-recommends', ...programs));
 }
 
+/**
+ * The programs that the tests run, by the name of Debian's package: python3 for the examples in Python, a
+ * browser for the web UI.
+ */
+const testPrograms = {
+  python3: ['python3'],
+  chromium: ['chromium', 'chromium-browser', 'google-chrome'],
+};
+
+/** Provides the programs that the tests run. @throws Stop with advice */
+export async function provideTestPrograms() {
+  const missing = Object.keys(testPrograms).filter((name) => !testPrograms[name].some(find));
+  if (missing.length === 0) return;
+  if (process.getuid?.() !== 0 || !find('apt-get')) {
+    const names = missing.join(' and ');
+    throw new Stop(
+      `${names} not found, which the tests run: install it (Debian: apt-get install -y ${missing.join(' ')})`,
+      2,
+    );
+  }
+  await installByApt(missing.map((program) => ({ program })));
+}
+
 function howToInstall(needed) {
   const programs = needed.map(({ program }) => program).join(' and ');
   return `${programs} not found. Do one of these and run the command again:

@@ -1,6 +1,6 @@
 import { writeFile } from 'node:fs/promises';
 import { createServer } from 'node:net';
-import { lockFolder } from '@agentmesh/cli/local';
+import { lockFolder, watchOrphans } from '@agentmesh/cli/local';
 import { gatewayConfig } from '@agentmesh/gateway/config';
 import { provisionUser } from '@agentmesh/mesh';
 import type { LocalMesh } from './launch.ts';
@@ -22,23 +22,27 @@ async function main(signal: AbortSignal): Promise<void> {
     import('./samples.ts'),
   ]);
   const printer = logPrinter();
+  const say = (text: string) => console.log(`  ${text}`);
   await using mesh = await launchMesh({
     gatewayPort,
     dataDir: `${folder}/data`,
     model,
     onLine: printer.onLine,
     restarts: true,
-    say: (text) => console.log(`  ${text}`),
+    joinable: true,
+    say,
     signal,
   });
-  const { user = '', pass = '' } = mesh.login('client');
+  const { credsFile } = mesh.login('client');
   // On foreign servers the missing service may run elsewhere.
-  if (user !== '') for (const sentence of missingServices(samples)) console.log(`  warn ${sentence}`);
+  if (credsFile) for (const sentence of missingServices(samples)) console.log(`  warn ${sentence}`);
+  const known = () => samples.map(({ manifest }) => manifest.name);
+  const address = { url: mesh.natsUrl, ...mesh.login(provisionUser) };
+  await using _orphans = watchOrphans({ address, known, say, signal });
   // Uses the variables of services, and the variables of the `nats` program.
   const clientEnv = [
     `NATS_URL=${mesh.natsUrl}`,
-    ...['MESH_NATS_USER', 'NATS_USER'].map((name) => `${name}=${user}`),
-    ...['MESH_NATS_PASSWORD', 'NATS_PASSWORD'].map((name) => `${name}=${pass}`),
+    ...(credsFile ? ['MESH_NATS_CREDS', 'NATS_CREDS'].map((name) => `${name}=${credsFile}`) : []),
     '',
   ].join('\n');
   await writeFile(`${folder}/client.env`, clientEnv, { mode: 0o600 });
@@ -47,8 +51,8 @@ async function main(signal: AbortSignal): Promise<void> {
     `NATS_URL=${mesh.natsUrl}`,
     `REDIS_URL=${mesh.redisUrlOf(provisionUser)}`,
     `MESH_GATEWAY_URL=${mesh.gatewayUrl}`,
-    ...(operator.user === undefined ? [] : [`MESH_NATS_USER=${operator.user}`]),
-    ...(operator.pass === undefined ? [] : [`MESH_NATS_PASSWORD=${operator.pass}`]),
+    ...(operator.credsFile === undefined ? [] : [`MESH_NATS_CREDS=${operator.credsFile}`]),
+    ...(mesh.keys === undefined ? [] : [`MESH_KEYS=${mesh.keys}`]),
     '',
   ].join('\n');
   await writeFile(`${folder}/operator.env`, operatorEnv, { mode: 0o600 });
@@ -56,7 +60,7 @@ async function main(signal: AbortSignal): Promise<void> {
   console.log(`
 The mesh is running: ${mesh.processes.length} services and a gateway, each a process of its own.
 
-  REST     ${mesh.gatewayUrl}
+  REST     ${mesh.gatewayUrl}${process.env.MESH_ADK_WEB ? `\n  web UI   ${mesh.gatewayUrl}/dev-ui/` : ''}
   NATS     ${mesh.natsUrl}   (how a program of yours logs in: ${folder}/client.env; an operator: ${folder}/operator.env)
   Redis    ${withoutPassword(mesh.redisUrl)}
   apps     ${((await apps.json()) as string[]).join(', ')}

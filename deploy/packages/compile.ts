@@ -9,9 +9,13 @@ export const root = join(import.meta.dirname, '..', '..');
 /** The package that depends on all others. */
 const everything = 'libs/agentmesh/tsconfig.build.json';
 
-/** Lists the folders of the packages that are published: the libraries and the gateway. */
+/** Lists the folders of the packages that are published: the libraries, the gateway and the keeper. */
 export function publishedFolders(): string[] {
-  const folders = [...readdirSync(join(root, 'libs')).map((name) => `libs/${name}`), 'services/gateway'];
+  const folders = [
+    ...readdirSync(join(root, 'libs')).map((name) => `libs/${name}`),
+    'services/gateway',
+    'services/keeper',
+  ];
   return folders.filter((folder) => {
     const { private: isPrivate = false } = JSON.parse(
       readFileSync(join(root, folder, 'package.json'), 'utf8'),

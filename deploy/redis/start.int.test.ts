@@ -4,7 +4,13 @@ import { mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, symlinkSync } f
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { busName, gatewayManifest, provisionUser, redisPasswordVariable } from '@agentmesh/mesh';
+import {
+  busName,
+  gatewayManifest,
+  keeperManifest,
+  provisionUser,
+  redisPasswordVariable,
+} from '@agentmesh/mesh';
 import { connectRedisStore, provisionRedis } from '@agentmesh/store';
 import { findBinary, freePort, until } from '@agentmesh/testing';
 import { expect, it, onTestFinished } from 'vitest';
@@ -36,7 +42,10 @@ async function start(env: Record<string, string>) {
   return { child, port, folder, said: () => said };
 }
 
-const users = [provisionUser, ...[gatewayManifest, ...samples.map(({ manifest }) => manifest)].map(busName)];
+const users = [
+  provisionUser,
+  ...[gatewayManifest, keeperManifest, ...samples.map(({ manifest }) => manifest)].map(busName),
+];
 const passwords = Object.fromEntries(users.map((user) => [redisPasswordVariable(user), `pa55word-${user}`]));
 
 test('the Redis of compose.yaml admits only the users of the mesh, and hides their passwords from other processes', async () => {

@@ -4,7 +4,8 @@
 # Use: start.sh USERS_ACL FOLDER [argument of redis-server …]; the folder takes the users with the passwords' hashes.
 set -eu
 users=$1
-folder=$2
+# redis-server changes its folder before it reads the users.
+folder=$(cd "$2" && pwd)
 shift 2
 umask 077
 missing=

@@ -1,8 +1,9 @@
 /**
- * Measures accounts in the JWT form: adds the accounts of 1,000 services to a running NATS server, adds one
- * more service while services are connected, removes it, and gives all accounts a new signing key.
+ * Measures accounts in the JWT form: adds the accounts of 1,000 services, or of five times as many as agents are
+ * named, to a running NATS server, adds one more service while services are connected, removes it, gives all
+ * accounts a new signing key, and removes all services by one call.
  *
- * `node_modules/.bin/node test/bench/account-pushes.ts`
+ * `node_modules/.bin/node test/bench/account-pushes.ts [agents]`
  */
 import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -18,7 +19,7 @@ import {
 } from '@agentmesh/mesh/accounts';
 import { startNats } from '@agentmesh/testing/servers';
 
-const agentCount = 200;
+const agentCount = Number(process.argv[2] ?? 200);
 const toolsPerAgent = 4;
 
 /** Agents that ask one other agent and call four tools; one tool in four takes jobs. */
@@ -59,13 +60,14 @@ async function main(): Promise<void> {
   const { url } = owners.use(await startNats({ configuration }));
   const resolver = owners.use(await openResolver({ url, credsFile: folder.systemCreds }));
   const tenancy = { folder, namespace: 'mesh', resolver };
+  const connected = owners.use(new AsyncDisposableStack());
   const pushedOf = ({ pushed }: { pushed: string[] }) => pushed.length;
   console.log('| | accounts | time | for each |');
   console.log('|---|---:|---:|---:|');
-  await timed('add 1,000 services', () => addServices(tenancy, services), pushedOf);
+  await timed('add all services', () => addServices(tenancy, services), pushedOf);
   await timed(
     'first connections, for which the server loads all accounts',
-    async () => owners.use(await connectSome(tenancy, url)),
+    async () => connected.use(await connectSome(tenancy, url)),
     () => services.length,
   );
   await timed('add one service', () => addServices(tenancy, [late]), pushedOf);
@@ -75,6 +77,9 @@ async function main(): Promise<void> {
     () => rotateSigningKey(folder, resolver),
     (count) => count,
   );
+  // Services end before they are removed; else this process would measure their attempts to connect again.
+  await connected.disposeAsync();
+  await timed('remove all services', () => removeServices(tenancy, services.map(busName)), pushedOf);
 }
 
 await main();

@@ -1,32 +1,51 @@
 /**
- * Measures the cost of NATS accounts: asks and enqueued runs between services with accounts of their own,
- * against the same between services in one account without rights. It compares CPU time, which other work of
- * the machine disturbs less than it disturbs the rate. Needs Linux.
+ * Measures the cost of NATS accounts: asks, turns and enqueued runs between services with accounts of their own,
+ * against the same between services in one account without rights, and between services with accounts whose
+ * users have no lists of permitted subjects. It compares the time, and CPU time, which other work of the machine
+ * disturbs less. Needs Linux.
  *
- * `node_modules/.bin/node test/bench/accounts.ts`
+ * `node_modules/.bin/node test/bench/accounts.ts [rounds]`
  */
 import { readFileSync } from 'node:fs';
+import { App, type BaseAgent, LlmAgent } from '@agentmesh/agent';
 import { type Bus, connectNats, provision } from '@agentmesh/bus';
-import { agentManifest, connectMesh, natsAccounts, provisionUser, serveAgent } from '@agentmesh/mesh';
+import {
+  agentManifest,
+  type ConnectedMesh,
+  connectMesh,
+  natsAccounts,
+  provisionUser,
+  serveAgent,
+  startRun,
+} from '@agentmesh/mesh';
 import { subjects } from '@agentmesh/protocol';
 import { createLogger } from '@agentmesh/service';
 import { startNats, startRedis } from '@agentmesh/testing';
 import { EchoAgent } from './echo-agent.ts';
+import { InstantLlm, stockPrice } from './instant-agent.ts';
+import { question } from './model.ts';
 
 /** The number of rounds. Each round measures every case on both servers. */
-const rounds = 7;
+const rounds = Number(process.argv[2] ?? 7);
 /** The length of a tick in which Linux counts the CPU time of other processes, in ms. */
 const tickMs = 10;
 const names = subjects();
 const agent = new EchoAgent({ name: 'echo_agent' });
 /** The name of a service that only sends a request back, without Redis, and takes no runs. */
 const mirror = new EchoAgent({ name: 'mirror' });
+/** An agent that calls a tool of its own in each turn. */
+const turnAgent = new LlmAgent({
+  name: 'turn_agent',
+  model: new InstantLlm({ model: 'instant' }),
+  tools: [stockPrice],
+});
+const turnApp = new App({ name: 'bench_app', rootAgent: turnAgent });
 const text = 'x'.repeat(200);
 
 /** The two ends of the messages on one server. */
 interface Ends extends AsyncDisposable {
   client: Bus;
-  gateway: Bus;
+  gateway: ConnectedMesh;
   /** The process of nats-server. */
   pid: number;
 }
@@ -39,35 +58,54 @@ interface Case {
   once(ends: Ends): Promise<void>;
 }
 
-/** CPU time, in ms, of the server and of this process, which holds both ends. */
+/** CPU time, in ms, of the server and of this process, which holds both ends; and the time, in ms. */
 interface Cost {
+  time: number;
   server: number;
   ends: number;
   repetitions: number;
 }
 
-async function openEnds(redisUrl: string, withAccounts: boolean): Promise<Ends> {
+/** The forms of rights that are compared. */
+type Rights = 'accounts' | 'accounts without lists' | 'one account';
+
+/** The lists of permitted subjects of a user, in the text of the configuration. */
+const lists = /, permissions: \{\n[^\n]*\n[^\n]*\n {4}\}/g;
+
+/** The costs with accounts, with accounts without lists, and in one account. */
+type Costs = [apart: Cost, open: Cost, together: Cost];
+
+async function openEnds(redisUrl: string, rights: Rights): Promise<Ends> {
   await using owners = new AsyncDisposableStack();
-  const services = [agent, mirror].map(agentManifest);
-  const configuration = withAccounts ? natsAccounts({ services, password: (user) => user }) : '';
+  const services = [agent, mirror, turnApp].map(agentManifest);
+  const withAccounts = rights !== 'one account';
+  const accounts = withAccounts ? natsAccounts({ services, password: (user) => user }) : '';
+  const configuration = rights === 'accounts' ? accounts : accounts.replaceAll(lists, '');
   const { url, pid } = owners.use(await startNats({ configuration }));
   if (pid === undefined) throw new Error('the server does not run as a process of this machine');
   const login = (user: string) =>
     withAccounts ? { user, pass: user } : { user: undefined, pass: undefined };
-  await provision({ url, ...login(provisionUser), agents: [agent.name, mirror.name] });
+  await provision({ url, ...login(provisionUser), agents: [agent.name, mirror.name, turnAgent.name] });
   const open = async (service: string) =>
     owners.use(await connectNats({ url, service, cards: false, ...login(service) }));
   const client = await open('client');
-  const gateway = await open('gateway');
+  const join = async (service: string) => {
+    const { user, pass: password } = login(service);
+    const log = createLogger({ service, replica: 'bench', level: 'warn' });
+    const options = { service, natsUrl: url, redisUrl, user, password, usesArtifacts: false, log };
+    return owners.use(await connectMesh(options));
+  };
+  const serve = async (served: BaseAgent, app?: string) =>
+    await serveAgent(await join(`agent_${served.name}`), served, {
+      ...(app !== undefined && { app, slots: 64 }),
+    });
+  const gateway = await join('gateway');
   const served = await open(`agent_${mirror.name}`);
   await served.serve(names.agentAsk(mirror.name), async function* (request) {
     yield { type: 'result', data: request.json() };
   });
-  const service = `agent_${agent.name}`;
-  const { user, pass: password } = login(service);
-  const log = createLogger({ service, replica: 'bench', level: 'warn' });
-  const mesh = owners.use(await connectMesh({ service, natsUrl: url, redisUrl, user, password, log }));
-  await serveAgent(mesh, agent);
+  await serve(agent);
+  await serve(turnAgent, turnApp.name);
   const all = owners.move();
   return { client, gateway, pid, [Symbol.asyncDispose]: () => all.disposeAsync() };
 }
@@ -78,9 +116,22 @@ async function ask({ client }: Ends, name: string): Promise<void> {
 }
 
 async function enqueue({ gateway }: Ends): Promise<void> {
-  const subject = names.agentRun(mirror.name, 's');
-  const { duplicate } = await gateway.enqueue(subject, { message: text }, { messageId: crypto.randomUUID() });
+  const messageId = crypto.randomUUID();
+  // One subject takes only so many messages.
+  const subject = names.agentRun(mirror.name, messageId);
+  const { duplicate } = await gateway.bus.enqueue(subject, { message: text }, { messageId });
   if (duplicate) throw new Error('a run was taken for a repeated one');
+}
+
+let turns = 0;
+
+async function turn({ gateway }: Ends): Promise<void> {
+  turns += 1;
+  const user = `bench-${turns % 100}`;
+  const { id } = await gateway.sessions.createSession({ appName: turnApp.name, userId: user });
+  const run = await startRun(gateway, { app: turnApp.name, user, session: id, message: question });
+  const events = await Array.fromAsync(run.events);
+  if (events.length !== 3) throw new Error(`a turn gave ${events.length} events`);
 }
 
 const cases: readonly Case[] = [1, 64].flatMap((inFlight) => [
@@ -90,6 +141,7 @@ const cases: readonly Case[] = [1, 64].flatMap((inFlight) => [
     count: inFlight === 1 ? 200 : 1_000,
     once: (ends: Ends) => ask(ends, agent.name),
   },
+  { name: 'durable turn with a tool call', inFlight, count: inFlight === 1 ? 100 : 1_000, once: turn },
   {
     name: 'request and answer alone',
     inFlight,
@@ -103,6 +155,7 @@ const cases: readonly Case[] = [1, 64].flatMap((inFlight) => [
 async function measure({ once, count, inFlight }: Case, ends: Ends, sum: Cost): Promise<void> {
   const serverBefore = cpuOf(ends.pid);
   const before = process.cpuUsage();
+  const beganAt = performance.now();
   let started = 0;
   const worker = async () => {
     while (started < count) {
@@ -112,6 +165,7 @@ async function measure({ once, count, inFlight }: Case, ends: Ends, sum: Cost): 
   };
   await Promise.all(Array.from({ length: inFlight }, worker));
   const { user, system } = process.cpuUsage(before);
+  sum.time += performance.now() - beganAt;
   sum.ends += (user + system) / 1_000;
   sum.server += cpuOf(ends.pid) - serverBefore;
   sum.repetitions += count;
@@ -124,33 +178,39 @@ function cpuOf(pid: number): number {
   return (Number(fields[11]) + Number(fields[12])) * tickMs;
 }
 
-function rowOf({ name, inFlight }: Case, apart: Cost, together: Cost): string {
+function rowOf({ name, inFlight }: Case, [apart, open, together]: Costs): string {
   const perOne = (cost: Cost, ms: number) => Math.round((ms / cost.repetitions) * 1_000);
-  const columns = [apart, together].flatMap((cost) => [perOne(cost, cost.server), perOne(cost, cost.ends)]);
+  const columns = [apart, open, together].flatMap((cost) => [
+    perOne(cost, cost.server),
+    perOne(cost, cost.ends),
+  ]);
   const total = ({ server, ends, repetitions }: Cost) => (server + ends) / repetitions;
-  const ratio = (total(apart) / total(together)).toFixed(2);
-  return `| ${[name, inFlight, ...columns].join(' | ')} | ${ratio} × |`;
+  const ratios = [apart, open].map((cost) => `${(total(cost) / total(together)).toFixed(2)} ×`);
+  const times = [apart, open].map(({ time }) => `${(time / together.time).toFixed(2)} ×`);
+  return `| ${[name, inFlight, ...columns, ...ratios, ...times].join(' | ')} |`;
 }
 
 async function main(): Promise<void> {
   await using redis = await startRedis({ appendOnly: true });
-  await using apart = await openEnds(redis.url, true);
-  await using together = await openEnds(redis.url, false);
-  const none = (): Cost => ({ server: 0, ends: 0, repetitions: 0 });
-  const costs = cases.map((each) => ({ each, apart: none(), together: none() }));
+  await using apart = await openEnds(redis.url, 'accounts');
+  await using open = await openEnds(redis.url, 'accounts without lists');
+  await using together = await openEnds(redis.url, 'one account');
+  const ends = [apart, open, together];
+  const none = (): Cost => ({ time: 0, server: 0, ends: 0, repetitions: 0 });
+  const costs = cases.map((each) => ({ each, sums: [none(), none(), none()] as Costs }));
   for (let round = 0; round <= rounds; round += 1) {
-    for (const cost of costs) {
+    for (const { each, sums } of costs) {
       // The first round warms up.
-      await measure(cost.each, apart, round === 0 ? none() : cost.apart);
-      await measure(cost.each, together, round === 0 ? none() : cost.together);
+      for (const [at, sum] of sums.entries())
+        await measure(each, ends[at] as Ends, round === 0 ? none() : sum);
     }
     process.stderr.write(round === 0 ? 'warmed up\n' : `round ${round} of ${rounds}\n`);
   }
   console.log(
-    '| CPU time in µs | in flight | server, accounts | ends | server, one account | ends | ratio |',
+    '| CPU time in µs | in flight | server, accounts | ends | server, no lists | ends | server, one account | ends | ratio | no lists | ratio of time | no lists |',
   );
-  console.log('|---|---:|---:|---:|---:|---:|---:|');
-  for (const { each, apart, together } of costs) console.log(rowOf(each, apart, together));
+  console.log(`|---|${'---:|'.repeat(11)}`);
+  for (const { each, sums } of costs) console.log(rowOf(each, sums));
 }
 
 await main();

@@ -1,11 +1,16 @@
+import { InMemoryRunner, LlmAgent } from '@agentmesh/agent';
 import { type Mesh, startRun } from '@agentmesh/mesh';
 import { answerSchema, header } from '@agentmesh/protocol';
 import { InMemoryRunner as AdkRunner } from '@google/adk';
 import type { Msg, NatsConnection } from '@nats-io/transport-node';
+import type { Floor } from './floor/floor.ts';
 import { instantAdkAgent } from './instant-adk-agent.ts';
-import { question } from './model.ts';
+import { InstantLlm, stockPrice } from './instant-agent.ts';
+import { question, stepsQuestion } from './model.ts';
 
 export interface Case {
+  /** The name by which goals refer to the case, together with {@link inFlight}. */
+  id: string;
   name: string;
   inFlight: number;
   /** The number of repetitions in one round. */
@@ -13,24 +18,60 @@ export interface Case {
   once(): Promise<void>;
 }
 
-/** Makes the cases of a plain NATS request and of an ask of an agent that returns the text. */
-export function askCases(mesh: Mesh, raw: NatsConnection): Case[] {
+const appName = 'bench_app';
+/** The number of past turns in a long session. */
+export const pastTurns = 500;
+
+/** Makes all cases of the benchmark. */
+export async function benchCases(mesh: Mesh, raw: NatsConnection, floor: Floor): Promise<Case[]> {
+  return [
+    ...requestCases(mesh, raw, floor),
+    ...durableCases(mesh, floor),
+    ...inProcessCases(),
+    ...(await longSessionCases(mesh)),
+  ];
+}
+
+/** Makes the cases of a plain NATS request, of an ask of an agent that returns the text, and of a call of a tool. */
+function requestCases(mesh: Mesh, raw: NatsConnection, floor: Floor): Case[] {
   const text = 'x'.repeat(200);
   const payload = JSON.stringify({ message: text });
   const subject = mesh.subjects.agentAsk('echo_agent');
-  const rawOnce = async () => {
+  const request = async () => {
     const reply = await raw.request('bench.raw', payload, { timeout: 5_000 });
     if (reply.data.length !== payload.length) throw new Error('a raw reply is not the request');
   };
-  const askOnce = async () => assertEcho(await raw.request(subject, payload, { timeout: 5_000 }), text);
+  const ask = async () => assertEcho(await raw.request(subject, payload, { timeout: 5_000 }), text);
+  const call = async () => {
+    const frames = mesh.bus.request(mesh.subjects.toolCall('get_stock_price'), { args: { ticker: 'GOOG' } });
+    const last = (await Array.fromAsync(frames)).at(-1);
+    if (last?.type !== 'result') throw new Error(`a call of a tool gave ${JSON.stringify(last)}`);
+  };
   return [1, 64].flatMap((inFlight) => [
-    { name: 'raw nats.js request/reply', inFlight, count: inFlight === 1 ? 500 : 5_000, once: rawOnce },
     {
-      name: 'ask of an echo agent (2 events in Redis)',
+      id: 'raw',
+      name: 'request and reply of nats.js',
+      inFlight,
+      count: inFlight === 1 ? 500 : 5_000,
+      once: request,
+    },
+    {
+      id: 'ask',
+      name: 'ask of an agent (2 events in Redis)',
       inFlight,
       count: inFlight === 1 ? 300 : 2_000,
-      once: askOnce,
+      once: ask,
     },
+    {
+      id: 'floor-ask',
+      name: 'floor of an ask',
+      inFlight,
+      count: inFlight === 1 ? 300 : 2_000,
+      once: floor.ask,
+    },
+    ...(inFlight === 1
+      ? [{ id: 'tool', name: 'call of a tool in another process', inFlight, count: 300, once: call }]
+      : []),
   ]);
 }
 
@@ -46,38 +87,118 @@ function assertEcho(reply: Msg, text: string): void {
   if (answer.text !== text) throw new Error(`an ask was answered by ${answer.text}`);
 }
 
+/** Makes the cases of turns in new sessions over NATS and Redis. */
+function durableCases(mesh: Mesh, floor: Floor): Case[] {
+  const users = userNames();
+  const once = async () => await turnIn(mesh, await newSession(mesh, users()), question, 3);
+  const steps = (calls: number) => async () =>
+    await turnIn(mesh, await newSession(mesh, users(), 'steps_app'), stepsQuestion(calls), 2 * calls + 1);
+  return [
+    ...[1, 64].flatMap((inFlight) => [
+      {
+        id: 'turn',
+        name: 'durable turn with a tool call',
+        inFlight,
+        count: inFlight === 1 ? 200 : 2_000,
+        once,
+      },
+      {
+        id: 'floor-turn',
+        name: 'floor of a turn',
+        inFlight,
+        count: inFlight === 1 ? 200 : 2_000,
+        once: floor.turn,
+      },
+    ]),
+    { id: 'steps-1', name: 'durable turn with a remote call', inFlight: 1, count: 50, once: steps(1) },
+    {
+      id: 'steps-11',
+      name: 'durable turn with eleven remote calls',
+      inFlight: 1,
+      count: 20,
+      once: steps(11),
+    },
+  ];
+}
+
+/** Makes the cases of turns in one process, in memory, in new sessions. */
+function inProcessCases(): Case[] {
+  const agent = new LlmAgent({
+    name: 'turn_agent',
+    model: new InstantLlm({ model: 'instant' }),
+    tools: [stockPrice],
+  });
+  const runners = {
+    memory: new InMemoryRunner({ agent, appName }),
+    adk: new AdkRunner({ agent: instantAdkAgent('turn_agent'), appName }),
+  };
+  const names = { memory: 'InMemoryRunner', adk: "ADK's InMemoryRunner" };
+  return (['memory', 'adk'] as const).map((id) => ({
+    ...{ id, name: `${names[id]}, new session`, inFlight: 1, count: 500 },
+    async once() {
+      const { id: sessionId } = await runners[id].sessionService.createSession({ appName, userId: 'bench' });
+      await turnInProcess(runners[id], sessionId);
+    },
+  }));
+}
+
+/** Makes the cases of turns in sessions that already have {@link pastTurns} turns. */
+async function longSessionCases(mesh: Mesh): Promise<Case[]> {
+  const adk = new AdkRunner({ agent: instantAdkAgent('turn_agent'), appName });
+  const { id: sessionId } = await adk.sessionService.createSession({ appName, userId: 'bench' });
+  const durable = await newSession(mesh, 'long');
+  for (let turn = 0; turn < pastTurns; turn += 1) {
+    await turnIn(mesh, durable, question, 3);
+    await turnInProcess(adk, sessionId);
+  }
+  return [
+    {
+      ...{ id: 'long-turn', name: `durable turn after ${pastTurns} turns`, inFlight: 1, count: 50 },
+      once: () => turnIn(mesh, durable, question, 3),
+    },
+    {
+      ...{ id: 'long-adk', name: `ADK's InMemoryRunner after ${pastTurns} turns`, inFlight: 1, count: 20 },
+      once: () => turnInProcess(adk, sessionId),
+    },
+  ];
+}
+
+interface Place {
+  app: string;
+  user: string;
+  session: string;
+}
+
+async function newSession(mesh: Mesh, user: string, app = appName): Promise<Place> {
+  const { id } = await mesh.sessions.createSession({ appName: app, userId: user });
+  return { app, user, session: id };
+}
+
+/** Carries out a durable turn. @throws Error when it gives another number of events */
+async function turnIn(mesh: Mesh, place: Place, message: typeof question, expected: number): Promise<void> {
+  const run = await startRun(mesh, { ...place, message });
+  const events = await Array.fromAsync(run.events);
+  if (events.length !== expected) throw new Error(`a turn gave ${events.length} events, not ${expected}`);
+}
+
+async function turnInProcess(
+  runner: Pick<InMemoryRunner, 'runAsync'> | Pick<AdkRunner, 'runAsync'>,
+  sessionId: string,
+): Promise<void> {
+  let events = 0;
+  for await (const _event of runner.runAsync({ userId: 'bench', sessionId, newMessage: question }))
+    events += 1;
+  if (events !== 3) throw new Error(`a turn in one process gave ${events} events`);
+}
+
 /**
- * Makes the cases of a turn with one tool call: durable over NATS and Redis, and in one process in memory.
+ * Returns a function that names one user after the other. A user has a share of the running work, so there are
+ * more users than turns in flight.
  */
-export function turnCases(mesh: Mesh): Case[] {
+function userNames(): () => string {
   let turns = 0;
-  const meshOnce = async () => {
-    // As many users as there are turns at a time: one user has a share of the slots.
-    const user = `bench-${turns++ % 64}`;
-    const { id } = await mesh.sessions.createSession({ appName: 'bench_app', userId: user });
-    const run = await startRun(mesh, { app: 'bench_app', user, session: id, message: question });
-    const events = await Array.fromAsync(run.events);
-    if (events.length !== 3) throw new Error(`a turn gave ${events.length} events`);
+  return () => {
+    turns += 1;
+    return `bench-${turns % 100}`;
   };
-  const adk = new AdkRunner({ agent: instantAdkAgent('turn_agent'), appName: 'bench_app' });
-  const adkOnce = async () => {
-    const user = 'bench';
-    const { id } = await adk.sessionService.createSession({ appName: 'bench_app', userId: user });
-    const events = await Array.fromAsync(adk.runAsync({ userId: user, sessionId: id, newMessage: question }));
-    if (events.length !== 3) throw new Error(`a turn of ADK gave ${events.length} events`);
-  };
-  return [1, 16, 64].flatMap((inFlight) => [
-    {
-      name: 'agentmesh: durable turn, NATS and Redis',
-      inFlight,
-      count: inFlight === 1 ? 200 : 1_000,
-      once: meshOnce,
-    },
-    {
-      name: 'ADK: turn in one process, in memory',
-      inFlight,
-      count: inFlight === 1 ? 200 : 1_000,
-      once: adkOnce,
-    },
-  ]);
 }

@@ -8,13 +8,13 @@ import { provision } from '@agentmesh/bus';
 import { connectMesh, startRun } from '@agentmesh/mesh';
 import { createLogger } from '@agentmesh/service';
 import { startNats, startRedis } from '@agentmesh/testing';
+import { median } from './median.ts';
 import { spawnAgents } from './spawn-agents.ts';
-import { median } from './table.ts';
 
 const [runs = 3_000, thinkMs = 1_000, waiting = 10_000] = process.argv.slice(2).map(Number);
 /** The number of measured runs, one after the other. */
 const samples = 10;
-const crowd = { appName: 'bench_app', userId: 'ann' };
+const crowd = { appName: 'slow_app', userId: 'ann' };
 
 await using redis = await startRedis({ appendOnly: true });
 await using nats = await startNats();
@@ -31,9 +31,9 @@ await using client = await connectMesh({ service: 'client', natsUrl: nats.url, r
 
 /** Runs a message of the other user in a new session. Returns the time to its end, in ms. */
 async function once(): Promise<number> {
-  const { id } = await client.sessions.createSession({ appName: 'bench_app', userId: 'ben' });
+  const { id } = await client.sessions.createSession({ appName: 'slow_app', userId: 'ben' });
   const startedAt = performance.now();
-  const run = await startRun(client, { app: 'bench_app', user: 'ben', session: id, message: 'go' });
+  const run = await startRun(client, { app: 'slow_app', user: 'ben', session: id, message: 'go' });
   await Array.fromAsync(run.events);
   const { status } = await run.end;
   if (status !== 'completed') throw new Error(`a run ended as ${status}`);
@@ -48,7 +48,7 @@ async function measure(): Promise<number[]> {
 
 async function send(n: number): Promise<void> {
   const session = `ann-${n}`;
-  const command = { app: 'bench_app', user: 'ann', session, message: 'go', invocationId: `e-${n}` };
+  const command = { app: 'slow_app', user: 'ann', session, message: 'go', invocationId: `e-${n}` };
   await client.bus.enqueue(client.subjects.agentRun('slow_agent', session), command, {
     messageId: `ann-${n}`,
   });

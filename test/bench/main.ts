@@ -1,49 +1,143 @@
+/**
+ * Measures the goals of performance: rates, times and CPU time of asks and turns beside the floor, which is the
+ * same messages and commits by the client libraries alone; ADK in one process; the costs of a process. Needs
+ * Linux.
+ *
+ * `npm run bench -- [--rounds 5] [--only <beginning of a case's id>] [--json <file>] [--keep] [--profile <folder>]`
+ */
+import { mkdirSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { parseArgs } from 'node:util';
 import { provision } from '@agentmesh/bus';
 import { connectMesh } from '@agentmesh/mesh';
 import { createLogger } from '@agentmesh/service';
-import { startNats, startRedis } from '@agentmesh/testing';
+import { startNats, startRedis, until } from '@agentmesh/testing';
 import { connect } from '@nats-io/transport-node';
-import { askCases, type Case, turnCases } from './cases.ts';
+import { benchCases, type Case } from './cases.ts';
+import { countCommands } from './count-commands.ts';
+import { cpuOf } from './cpu.ts';
+import { floorAgent, openFloor } from './floor/floor.ts';
+import { median } from './median.ts';
+import { drawGoals } from './report/chart.ts';
+import { type Results, verdictsOn } from './report/goals.ts';
+import { type Entry, entryOf, keep } from './report/history.ts';
+import { figuresTable, goalsTable, mediansOf, type Round } from './report/tables.ts';
 import { runCase } from './run-case.ts';
+import { measureServiceCosts } from './service-costs.ts';
 import { spawnAgents } from './spawn-agents.ts';
-import { median, type Row, table } from './table.ts';
 
-/**
- * The number of rounds. Each round measures every case once, so that a disturbance of the machine affects all
- * cases alike.
- */
-const rounds = 7;
+const { values } = parseArgs({
+  options: {
+    rounds: { type: 'string', default: '5' },
+    only: { type: 'string', default: '' },
+    json: { type: 'string' },
+    keep: { type: 'boolean', default: false },
+    profile: { type: 'string' },
+  },
+});
+const rounds = Number(values.rounds);
+if (!Number.isInteger(rounds) || rounds < 1)
+  throw new Error(`--rounds must be 1 or more; it is ${values.rounds}`);
+if (values.keep && values.only !== '') throw new Error('--keep needs all cases; leave out --only');
+if (values.profile !== undefined) {
+  mkdirSync(values.profile, { recursive: true });
+  // The processes of the agents write a profile each when they end.
+  process.env.NODE_OPTIONS = `${process.env.NODE_OPTIONS ?? ''} --cpu-prof --cpu-prof-dir=${values.profile}`;
+}
 
-async function main(): Promise<void> {
-  await using nats = await startNats();
-  await using redis = await startRedis({ appendOnly: true });
-  await provision({ url: nats.url, agents: ['echo_agent', 'turn_agent'] });
-  await using _agents = await spawnAgents('agents.ts', nats.url, redis.url);
-  const log = createLogger({ service: 'bench', replica: 'driver', level: 'warn' });
-  await using mesh = await connectMesh({ service: 'driver', natsUrl: nats.url, redisUrl: redis.url, log });
-  const raw = await connect({ servers: nats.url, noAsyncTraces: true });
-  // ADK prints a line per turn to the console.
-  const { info, debug } = console;
-  console.info = () => {};
-  console.debug = () => {};
-  const cases = [...askCases(mesh, raw), ...turnCases(mesh)];
-  const figures = new Map<Case, Row[]>(cases.map((each) => [each, []]));
-  for (let round = 0; round <= rounds; round += 1) {
-    for (const each of cases) {
-      const row = await measure(each);
-      // The first round warms up.
-      if (round > 0) figures.get(each)?.push(row);
-    }
-    process.stderr.write(round === 0 ? 'warmed up\n' : `round ${round} of ${rounds}\n`);
+await using nats = await startNats();
+await using redis = await startRedis({ appendOnly: true });
+const names = ['echo_agent', 'turn_agent', 'steps_agent', 'slow_agent', 'idle_agent', floorAgent];
+await provision({ url: nats.url, agents: names, tools: ['get_stock_price'] });
+await using tool = await spawnAgents('tool-agent.ts', nats.url, redis.url);
+await using agents = await spawnAgents('agents.ts', nats.url, redis.url);
+await using floorProcess = await spawnAgents('floor/floor-agent.ts', nats.url, redis.url);
+const log = createLogger({ service: 'bench', replica: 'driver', level: 'warn' });
+await using mesh = await connectMesh({ service: 'driver', natsUrl: nats.url, redisUrl: redis.url, log });
+await until(() => mesh.bus.directory.get('tool', 'get_stock_price'), { what: 'the card of the tool' });
+const raw = await connect({ servers: nats.url, noAsyncTraces: true });
+const floor = openFloor(raw, redis.url);
+const processes = {
+  redis: redis.pid,
+  nats: nats.pid,
+  agents: agents.pid,
+  tool: tool.pid,
+  floor: floorProcess.pid,
+  driver: process.pid,
+};
+// ADK prints a line for each turn.
+Object.assign(console, { info: () => {}, debug: () => {} });
+
+const cases = (await benchCases(mesh, raw, floor)).filter(({ id }) => id.startsWith(values.only));
+const measured = new Map<Case, Round[]>(cases.map((each) => [each, []]));
+for (let round = 0; round <= rounds; round += 1) {
+  for (const each of cases) {
+    const row = await measure(each);
+    // The first round warms up.
+    if (round > 0) measured.get(each)?.push(row);
   }
-  Object.assign(console, { info, debug });
-  await raw.close();
-  console.log(table(figures));
+  process.stderr.write(round === 0 ? 'warmed up\n' : `round ${round} of ${rounds}\n`);
 }
+const results: Results = { figures: figuresByCase(), ...(values.only === '' && (await measureOnce())) };
+await floor.close();
+await raw.close();
 
-async function measure(each: Case): Promise<Row> {
+const verdicts = verdictsOn(results);
+const entry = entryOf(verdicts, rounds);
+console.log(`${figuresTable(measured, Object.keys(processes))}\n\n${goalsTable(verdicts)}`);
+if (values.json !== undefined) writeFileSync(values.json, `${JSON.stringify(jsonOf(entry), null, 2)}\n`);
+if (values.keep) {
+  const history = keep(entry);
+  const chart = join(import.meta.dirname, '../../docs/performance.svg');
+  writeFileSync(
+    chart,
+    drawGoals(verdicts, `commit ${entry.commit}, medians of ${rounds} rounds, ${entry.time}`),
+  );
+  process.stderr.write(
+    `kept as entry ${history.length} of test/bench/history.jsonl; drew docs/performance.svg\n`,
+  );
+}
+if (values.profile !== undefined)
+  process.stderr.write(
+    `profiles are written to ${values.profile}; open them with the developer tools of Chromium\n`,
+  );
+
+/** Measures one round of a case. */
+async function measure(each: Case): Promise<Round> {
+  const before = Object.values(processes).map(cpuOf);
   const { perSecond, times } = await runCase(each);
-  return { perSecond, p50: median(times) };
+  const cpu = Object.entries(processes).map(
+    ([name, pid], at) => [name, (cpuOf(pid) - (before[at] ?? 0)) / each.count] as const,
+  );
+  return { perSecond, p50: median(times), cpu: Object.fromEntries(cpu) };
 }
 
-await main();
+function figuresByCase(): Results['figures'] {
+  return new Map([...measured].map(([{ id, inFlight }, rows]) => [`${id} ${inFlight}`, mediansOf(rows)]));
+}
+
+/** Measures what needs no rounds: the work of Redis for a turn, and the costs of a process. */
+async function measureOnce(): Promise<Pick<Results, 'redis' | 'service'>> {
+  const turn = cases.find(({ id }) => id === 'turn');
+  if (!turn) throw new Error('there is no case of a turn');
+  // Sweeps of the agents may come between: the smallest count is that of the turn.
+  const counts: Awaited<ReturnType<typeof countCommands>>[] = [];
+  for (let n = 0; n < 5; n += 1) counts.push(await countCommands(redis.url, turn.once));
+  return {
+    redis: {
+      requests: Math.min(...counts.map(({ requests }) => requests)),
+      commands: Math.min(...counts.map(({ commands }) => commands)),
+    },
+    service: await measureServiceCosts(mesh, { natsUrl: nats.url, redisUrl: redis.url }),
+  };
+}
+
+function jsonOf(all: Entry): object {
+  const figures = [...measured].map(([{ id, name, inFlight }, rows]) => ({
+    id,
+    name,
+    inFlight,
+    ...mediansOf(rows),
+  }));
+  return { ...all, figures };
+}

@@ -3,7 +3,7 @@ import { BaseLlm, LlmAgent, type LlmResponse } from '@agentmesh/agent';
 import { connectMesh, serveAgent } from '@agentmesh/mesh';
 import { createLogger } from '@agentmesh/service';
 
-const [natsUrl = '', redisUrl = '', thinkMs, waiting] = process.argv.slice(2);
+const [natsUrl = '', redisUrl = '', thinkMs, waiting, slots = '16'] = process.argv.slice(2);
 
 /** A model that thinks for a while. */
 class SlowLlm extends BaseLlm {
@@ -17,5 +17,5 @@ const log = createLogger({ service: 'agent_slow_agent', replica: 'bench', level:
 const limits = { running: () => 8, waiting: () => Number(waiting) };
 const mesh = await connectMesh({ service: 'agent_slow_agent', natsUrl, redisUrl, limits, log });
 const agent = new LlmAgent({ name: 'slow_agent', model: new SlowLlm({ model: 'slow' }) });
-await serveAgent(mesh, agent, { app: 'bench_app' });
+await serveAgent(mesh, agent, { app: 'slow_app', slots: Number(slots) });
 log.warn('started');

@@ -1,5 +1,6 @@
 import {
   AgentTool,
+  App,
   BaseAgent,
   type BaseLlm,
   BaseTool,
@@ -58,11 +59,12 @@ export function makePart(name: PartName, modelUrl: string, count: CountWork): Pa
   return { service: agent, models, tools: [remote, ...tools] };
 }
 
-/** Returns the manifests of the parts, from which the rights of their NATS users follow. */
+/** Returns the manifests of the parts, from which the rights of their users of NATS and Redis follow. */
 export function manifestsOf(parts: readonly PartName[]): ServiceManifest[] {
   return parts.map((name) => {
     const { service } = makePart(name, 'http://127.0.0.1:1', () => () => {});
-    if (service instanceof BaseAgent) return agentManifest(service);
+    if (service instanceof BaseAgent)
+      return agentManifest(name === 'front_agent' ? new App({ name: app, rootAgent: service }) : service);
     if (service instanceof BaseTool) return toolManifest(service);
     throw new Error(`${name} is neither an agent nor a tool`);
   });

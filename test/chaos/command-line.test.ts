@@ -8,17 +8,23 @@ const read = (line: string) => readCommandLine(line.split(' ').filter(Boolean));
 
 it('makes a plan of the options', () => {
   const line = '--runs 5 --seed 7 --mix kills,pauses --clients 2 --fault-every 900 --redis sentinel';
-  expect(read(`${line} --nats-servers 3 --longest-outage 2 --visits talk --verbose`)).toMatchObject({
+  expect(
+    read(`${line} --nats-servers 3 --accounts jwt --longest-outage 2 --visits talk --verbose`),
+  ).toMatchObject({
     do: 'run',
     verbose: true,
     plan: {
       settings: {
         ...{ runs: 5, seed: 7, mixes: ['kills', 'pauses'], clients: 2, everyMs: 900, redisKind: 'sentinel' },
-        ...{ natsServers: 3, longestMs: 2_000, visits: ['talk'], waitReplicas: 1 },
+        ...{ natsServers: 3, accounts: 'jwt', longestMs: 2_000, visits: ['talk'], waitReplicas: 1 },
       },
     },
   });
-  expect(read('')).toMatchObject({ do: 'run', verbose: false, plan: { settings: { runs: 300 } } });
+  expect(read('')).toMatchObject({
+    do: 'run',
+    verbose: false,
+    plan: { settings: { runs: 300, accounts: 'file' } },
+  });
   expect(read('--soak 3 --mix none')).toMatchObject({ do: 'soak', minutes: 3 });
 });
 
@@ -38,6 +44,7 @@ it.each([
   ['--runs 0', '--runs 0: use a whole number from 1 on'],
   ['--clients 1.5', '--clients 1.5: use a whole number from 1 on'],
   ['--nats-servers 2', '--nats-servers 2: use 1 or 3'],
+  ['--accounts jwts', '--accounts jwts: use file or jwt or none'],
   ['--redis valkey', '--redis valkey: use single or sentinel or cluster'],
   ['--wait-replicas 1', '--wait-replicas 1: use 0'],
   ['--mix kils', /^--mix kils: there is no mix "kils"; use all, or some of: none, kills/],

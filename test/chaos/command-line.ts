@@ -1,4 +1,5 @@
 import { parseArgs } from 'node:util';
+import { accountForms } from './field/logins.ts';
 import { redisKinds } from './field/servers.ts';
 import { mixes, readMixes } from './plan/mixes.ts';
 import { makePlan, type Plan, readPlan } from './plan/plan.ts';
@@ -26,6 +27,10 @@ const ofPlan = {
     meaning: `longest time for which a server is away; default ${defaultSettings.longestMs / 1_000}`,
   },
   'nats-servers': { value: '<n>', meaning: '1, or 3 as a cluster; default 1' },
+  accounts: {
+    value: '<form>',
+    meaning: `form of the NATS accounts: ${accountForms.join(', ')}; default ${defaultSettings.accounts}`,
+  },
   redis: { value: '<kind>', meaning: `${redisKinds.join(', ')}; default ${defaultSettings.redisKind}` },
   'wait-replicas': {
     value: '<n>',
@@ -176,6 +181,7 @@ function newPlan(values: Values): Plan {
     ...(everyMs > 0 && { everyMs }),
     longestMs: 1_000 * whole(values, 'longest-outage', defaultSettings.longestMs / 1_000, 1),
     natsServers: oneOf(values, 'nats-servers', 1, [1, 3]),
+    accounts: oneOf(values, 'accounts', defaultSettings.accounts, accountForms),
     redisKind,
     waitReplicas: oneOf(values, 'wait-replicas', replicas, replicas === 0 ? [0] : [0, 1]),
   });

@@ -1,9 +1,16 @@
-import { randomBytes } from 'node:crypto';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type ProvisionOptions, provision } from '@agentmesh/bus';
-import { busName, gatewayManifest, natsAccounts, provisionUser, serviceName } from '@agentmesh/mesh';
+import {
+  busName,
+  gatewayManifest,
+  keeperManifest,
+  provisionedAgents,
+  provisionUser,
+  serviceName,
+} from '@agentmesh/mesh';
+import { provisionRedis } from '@agentmesh/store';
 import {
   freePort,
   type ModelScript,
@@ -13,7 +20,16 @@ import {
   until,
 } from '@agentmesh/testing';
 import { agentNames, jobTools, manifestsOf, type PartName, partNames, runsPerUser } from './agents.ts';
+import { makeAccounts } from './field/accounts.ts';
 import type { FieldLog } from './field/lives.ts';
+import {
+  type AccountForm,
+  type Login,
+  makePasswords,
+  natsEnvironment,
+  redisUrlAs,
+  redisUsersOf,
+} from './field/logins.ts';
 import { type Addresses, type Network, openNetwork } from './field/network.ts';
 import { moveClockOfRedis, type SetClock } from './field/redis-clock.ts';
 import { type FieldRedis, type RedisKind, startFieldNats, startFieldRedis } from './field/servers.ts';
@@ -31,6 +47,8 @@ export interface FieldOptions {
   gateways?: number;
   /** The number of NATS servers; several form a cluster, with a copy of every stream on each. Default 1. */
   natsServers?: number | undefined;
+  /** The form of the NATS accounts; default `file`. */
+  accounts?: AccountForm | undefined;
   /** The kind of Redis; default one server. */
   redisKind?: RedisKind | undefined;
   /** The number of Redis replicas that must have a write before it counts as done; default 0. */
@@ -47,18 +65,15 @@ export interface FieldOptions {
   onLine?: (replica: string, line: string) => void;
 }
 
-/** The name and password of a NATS user. */
-export interface Login {
-  user: string;
-  pass: string;
-}
-
 /** All parts that can be killed: servers with their data, and the processes that use them. */
 export interface Field extends AsyncDisposable {
   /** The NATS server, or the nodes of a cluster. */
   readonly nats: readonly RestartableServer[];
   readonly natsUrl: string;
+  /** Redis, with an address that has all rights. */
   readonly redis: FieldRedis;
+  /** Returns the address of Redis with the login of a user: `provision`, or the user of a service. */
+  redisUrlOf(user: string): string;
   readonly model: ScriptedGemini;
   readonly gateways: Replica[];
   readonly gatewayUrls: string[];
@@ -81,7 +96,7 @@ export interface Field extends AsyncDisposable {
 
 /**
  * Starts real servers, the gateways and the replicas of every part, each as a process with the rights of its
- * own NATS user.
+ * own users of NATS and Redis.
  */
 export async function startField(options: FieldOptions): Promise<Field> {
   const { parts = partNames, ackWaitMs, natsServers = 1, redisKind = 'single' } = options;
@@ -89,21 +104,25 @@ export async function startField(options: FieldOptions): Promise<Field> {
   const cache = mkdtempSync(join(tmpdir(), 'agentmesh-chaos-'));
   owners.defer(() => rmSync(cache, { recursive: true, force: true }));
   const model = owners.use(await startScriptedGemini({ script: options.model }));
-  const login = makeLogins();
-  const configuration = natsAccounts({
-    services: manifestsOf(partNames),
-    password: (user) => login(user).pass,
+  const manifests = manifestsOf(partNames);
+  const passwordOf = makePasswords();
+  const { login, push, configuration } = await makeAccounts(options.accounts ?? 'file', manifests, {
+    passwordOf,
+    folder: cache,
   });
   const nats = await startFieldNats(owners, {
     servers: natsServers,
     configuration,
     maxFileBytes: options.maxFileBytes,
   });
+  await push(nats.url);
   const setClock = options.movesClock ? moveClockOfRedis(cache) : noClock;
-  const redis = await startFieldRedis(owners, redisKind);
+  const redis = await startFieldRedis(owners, redisKind, redisUsersOf(manifests, passwordOf));
+  const redisUrlOf: Field['redisUrlOf'] = (user) => redisUrlAs(redis.url, user, passwordOf);
+  await provisionRedis({ url: redisUrlOf(provisionUser) });
   const provisioning = {
     ...{ url: nats.url, agents: [...agentNames], tools: [...jobTools], ackWaitMs, replicas: natsServers },
-    ...login(provisionUser),
+    ...{ services: provisionedAgents(manifests), ...login(provisionUser) },
   };
   await until(() => provisioned(provisioning), { what: 'NATS to be provisioned', timeoutMs: 30_000 });
   const direct = { natsUrl: nats.url, redisUrl: redis.url };
@@ -112,15 +131,19 @@ export async function startField(options: FieldOptions): Promise<Field> {
   // There are many starts; with the cache they do not compile the same files again.
   const env = { PATH: process.env.PATH, NODE_COMPILE_CACHE: cache };
   const effects = join(cache, 'effects');
-  const setting: Setting = { options, owners, network, log, login, env, effects, modelUrl: model.url };
+  const redisUrlAt: Setting['redisUrlAt'] = (url, user) => redisUrlAs(url, user, passwordOf);
+  const setting: Setting = {
+    ...{ options, owners, network, log, login, redisUrlAt, env, effects, modelUrl: model.url },
+  };
   const workers = await startWorkers(setting, parts);
   const { gateways, gatewayUrls } = await startGateways(setting);
-  const replicas = [...workers, ...gateways];
+  const keepers = await startKeepers(setting);
+  const replicas = [...workers, ...gateways, ...keepers];
   await Promise.all(replicas.map((replica) => replica.ready()));
   const all = owners.move();
   return {
     ...{ nats: nats.nodes, natsUrl: nats.url, redis, model, gateways, gatewayUrls, replicas },
-    ...{ network, log, login, effects, setClock },
+    ...{ redisUrlOf, network, log, login, effects, setClock },
     parts: Object.groupBy(workers, ({ name }) => name.split('/')[0] as PartName) as Record<
       PartName,
       Replica[]
@@ -140,19 +163,12 @@ interface Setting {
   network: Network;
   log: FieldLog;
   login: Field['login'];
+  /** Returns an address of Redis with the login of a user. */
+  redisUrlAt(url: string, user: string): string;
   env: NodeJS.ProcessEnv;
   /** The folder of the notes about effects. */
   effects: string;
   modelUrl: string;
-}
-
-function makeLogins(): Field['login'] {
-  const passwords = new Map<string, string>();
-  return (user) => {
-    const pass = passwords.get(user) ?? randomBytes(8).toString('hex');
-    passwords.set(user, pass);
-    return { user, pass };
-  };
 }
 
 /** Tells whether provisioning succeeds, which a cluster allows only after it has elected its leaders. */
@@ -172,10 +188,10 @@ async function startWorkers(setting: Setting, parts: readonly PartName[]): Promi
   );
   return await Promise.all(
     places.map(async ({ part, name }) => {
+      const user = serviceName(part.endsWith('_agent') ? 'agent' : 'tool', part);
+      const { natsUrl, redisUrl } = await setting.network.connect(name);
       const order: Omit<WorkerOrder, 'replica'> = {
-        part,
-        ...(await setting.network.connect(name)),
-        login: setting.login(serviceName(part.endsWith('_agent') ? 'agent' : 'tool', part)),
+        ...{ part, natsUrl, redisUrl: setting.redisUrlAt(redisUrl, user), login: setting.login(user) },
         modelUrl: setting.modelUrl,
         effects: setting.effects,
         ...(waitReplicas !== undefined && { waitReplicas }),
@@ -218,27 +234,52 @@ async function startGateways(setting: Setting) {
 }
 
 function startGateway(
-  { options: { onLine, waitReplicas = 0 }, env, log, login }: Setting,
+  setting: Setting,
   name: string,
-  { natsUrl, redisUrl, port }: Addresses & { port: number },
+  { port, ...at }: Addresses & { port: number },
 ): Replica {
-  const { user, pass } = login(busName(gatewayManifest));
+  return startMain(
+    setting,
+    { name, at, folder: 'gateway', user: busName(gatewayManifest) },
+    {
+      MESH_HTTP_PORT: String(port),
+      // A run must be accepted even while all replicas of its agent are dead.
+      MESH_WHEN_ABSENT: 'enqueue',
+      MESH_RUNS_PER_USER: String(runsPerUser),
+    },
+  );
+}
+
+/** Starts two keepers where services have accounts, which give them no right on the files. */
+async function startKeepers(setting: Setting): Promise<Replica[]> {
+  if (setting.options.accounts === 'none') return [];
+  return await Promise.all(
+    ['keeper/1', 'keeper/2'].map(async (name) => {
+      const at = await setting.network.connect(name);
+      const keeper = { name, at, folder: 'keeper', user: busName(keeperManifest) };
+      return setting.owners.use(startMain(setting, keeper, {}));
+    }),
+  );
+}
+
+/** Starts the process of a service that is neither an agent nor a tool. */
+function startMain(
+  { options: { onLine, waitReplicas = 0 }, env, log, login, redisUrlAt }: Setting,
+  { name, at, folder, user }: { name: string; at: Addresses; folder: string; user: string },
+  own: NodeJS.ProcessEnv,
+): Replica {
   return startReplica({
     name,
     command: () => ({
       args: ['src/main.ts'],
-      cwd: new URL('../../services/gateway', import.meta.url).pathname,
+      cwd: new URL(`../../services/${folder}`, import.meta.url).pathname,
       env: {
         ...env,
-        NATS_URL: natsUrl,
-        REDIS_URL: redisUrl,
-        MESH_NATS_USER: user,
-        MESH_NATS_PASSWORD: pass,
+        NATS_URL: at.natsUrl,
+        REDIS_URL: redisUrlAt(at.redisUrl, user),
+        ...natsEnvironment(login(user)),
         MESH_REDIS_WAIT_REPLICAS: String(waitReplicas),
-        MESH_HTTP_PORT: String(port),
-        // A run must be accepted even while all replicas of its agent are dead.
-        MESH_WHEN_ABSENT: 'enqueue',
-        MESH_RUNS_PER_USER: String(runsPerUser),
+        ...own,
       },
     }),
     isReady: (line) => line.includes('"started"'),

@@ -1,9 +1,9 @@
 import { openWorkStreams } from '@agentmesh/bus';
+import { provisionUser } from '@agentmesh/mesh';
 import { subjects } from '@agentmesh/protocol';
 import { until } from '@agentmesh/testing';
-import { connect } from '@nats-io/transport-node';
 import type { DeadLetter, StreamRest } from './check/history.ts';
-import type { Login } from './field.ts';
+import { connectAs, type Login } from './field/logins.ts';
 
 const { workStream, deadStream, claimBucket } = subjects();
 const runStream = workStream('run');
@@ -35,14 +35,9 @@ export interface Queues extends AsyncDisposable {
   readonly keepsGhosts: boolean;
 }
 
-function connectAs(url: string, login: Login, timeout = 20_000) {
-  const inboxPrefix = subjects().inboxPrefix(login.user);
-  return connect({ servers: url.split(','), ...login, inboxPrefix, timeout });
-}
-
 /** Returns the name of the server that leads the stream of runs; undefined while there is no leader. */
 export async function leaderOf(url: string, login: Login): Promise<string | undefined> {
-  const connection = await connectAs(url, login, 1_000).catch(() => undefined);
+  const connection = await connectAs(url, provisionUser, login, { timeout: 1_000 }).catch(() => undefined);
   if (!connection) return undefined;
   try {
     const answer = await connection.request(`$JS.API.STREAM.INFO.${runStream}`, '', { timeout: 1_000 });
@@ -58,7 +53,7 @@ export async function leaderOf(url: string, login: Login): Promise<string | unde
 type Ask = <T>(of: string, request?: object) => Promise<T>;
 
 export async function openQueues(url: string, login: Login): Promise<Queues> {
-  const connection = await connectAs(url, login);
+  const connection = await connectAs(url, provisionUser, login, { timeout: 20_000 });
   const ask: Ask = async <T>(of: string, request?: object) => {
     let answer: T | undefined;
     const body = request ? JSON.stringify(request) : '';

@@ -36,7 +36,10 @@ const pageSize = 1_000;
 /** The history, with figures that the rules do not use. */
 export interface FinalHistory extends History {
   redeliveries: number;
-  /** The number of large payloads that only a sweep removed, because the process that had to remove them died. */
+  /**
+   * The number of large payloads that only a sweep removed: because the process that had to remove them died, or
+   * because services have accounts, with which none may remove them.
+   */
   lostPayloads: number;
 }
 

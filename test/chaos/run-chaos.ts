@@ -44,7 +44,7 @@ const leastShare = 0.7;
 /** The settings of a plan, apart from its seed, its mixes and its runs. */
 export const defaultSettings = {
   ...{ clients: 24, longestMs: 8_000, ackWaitMs: 2_000, thinkMs: 40 },
-  ...{ natsServers: 1, redisKind: 'single', waitReplicas: 0 },
+  ...{ natsServers: 1, accounts: 'file', redisKind: 'single', waitReplicas: 0 },
 } satisfies Partial<PlanSettings>;
 
 /** A mesh under chaos, with the clients' way to it. */

@@ -114,6 +114,7 @@ export function fileSaver(name: string): BaseTool {
   return new FunctionTool({
     name,
     description: 'Saves a file.',
+    usesArtifacts: true,
     parameters: z.object({ op: z.string() }),
     async execute({ op }, context) {
       const version = await context?.saveArtifact(`${op}.txt`, { text: `the file of ${op}` });

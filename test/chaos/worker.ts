@@ -3,13 +3,21 @@
 import { createInterface } from 'node:readline';
 import { BaseTool } from '@agentmesh/agent';
 import { connectNats } from '@agentmesh/bus';
-import { createMesh, serveAgent, serveTool, serviceName } from '@agentmesh/mesh';
+import {
+  createMesh,
+  MeshNoArtifacts,
+  openServiceArtifacts,
+  serveAgent,
+  serveTool,
+  serviceName,
+  usesArtifacts,
+} from '@agentmesh/mesh';
 import { createLogger } from '@agentmesh/service';
 import { connectRedisStore } from '@agentmesh/store';
 import { addKillPoints, createKiller, intercept, type KillPoint, killPoints } from '@agentmesh/testing';
 import { app, makePart, type PartName, runsPerUser } from './agents.ts';
 import { openEffects } from './effects.ts';
-import type { Login } from './field.ts';
+import type { Login } from './field/logins.ts';
 import { type Sabotage, sabotage } from './sabotage.ts';
 
 /** The order for a worker, as JSON on its command line. */
@@ -19,7 +27,7 @@ export interface WorkerOrder {
   replica: string;
   natsUrl: string;
   redisUrl: string;
-  /** The NATS user of the part. */
+  /** The login of the part's NATS user. The address of Redis has the login of its Redis user. */
   login: Login;
   waitReplicas?: number;
   /** The folder of the notes about effects. */
@@ -63,7 +71,12 @@ async function main(order: WorkerOrder): Promise<void> {
     if (known) killer.arm(known, Number(passes));
   });
   const limits = { running: () => runsPerUser, waiting: () => 1_000 };
-  const mesh = createMesh({ bus, sessions, callResults, jobs, limits, log });
+  const mesh = createMesh({
+    ...{ bus, sessions, callResults, jobs, limits, log },
+    artifacts: usesArtifacts(part.service)
+      ? await openServiceArtifacts('nats', bus)
+      : new MeshNoArtifacts(service),
+  });
   const served =
     part.service instanceof BaseTool
       ? await serveTool(mesh, part.service, { patienceMs })

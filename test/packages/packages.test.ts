@@ -1,23 +1,14 @@
-import { execFile } from 'node:child_process';
-import { once } from 'node:events';
 import { existsSync, mkdtempSync } from 'node:fs';
-import { cp, mkdir, readdir, readFile, rm } from 'node:fs/promises';
+import { cp, readdir, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
-import { delimiter, dirname, join, relative } from 'node:path';
-import { promisify } from 'node:util';
-import {
-  endProcess,
-  freePort,
-  latestFunctionResponses,
-  startScriptedGemini,
-  until,
-} from '@agentmesh/testing';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { asJavaScript, createProject, filesOfReadme, openProject, type Project } from './project.fixture.ts';
-import { startRegistry } from './registry.fixture.ts';
+import { join, relative } from 'node:path';
+import { latestFunctionResponses, startScriptedGemini } from '@agentmesh/testing';
+import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
+import { asJavaScript, createProject, filesOfReadme, type Project } from './project.fixture.ts';
+import { release } from './release.fixture.ts';
 import { startMesh, startServers } from './user-mesh.fixture.ts';
 
-// Publishes the packages to a registry of this machine, and installs them in an empty folder elsewhere.
+// Installs the published packages in an empty folder elsewhere.
 const root = join(import.meta.dirname, '..', '..');
 const minutes = 60_000;
 /** The oldest Node and the oldest peers that the packages name. */
@@ -31,16 +22,13 @@ starting.defer(() => rm(place, { recursive: true, force: true }));
 const owners = starting.move();
 let project: Project;
 let oldProject: Project;
-let published: string;
-let registry: string;
+const published = inject('published');
+const registry = inject('registry');
 
 beforeAll(async () => {
-  const { url } = owners.use(await startRegistry(join(place, 'registry')));
-  registry = url;
-  published = await release('--registry', url, '--no-git-checks');
-  const oldNode = await createProject(join(place, 'node'), url);
-  oldProject = await createProject(join(place, 'old-shop'), url);
-  project = await createProject(join(place, 'shop'), url);
+  const oldNode = await createProject(join(place, 'node'), registry);
+  oldProject = await createProject(join(place, 'old-shop'), registry);
+  project = await createProject(join(place, 'shop'), registry);
   const installed = project.install('agentmesh', 'zod', '@google/genai');
   const withOldPeers = oldProject.install('agentmesh', ...oldestPeers);
   await Promise.all([installed, withOldPeers, oldNode.install(`node@${oldestNode}`)]);
@@ -52,14 +40,6 @@ beforeAll(async () => {
   await cp(join(import.meta.dirname, 'user'), project.folder, { recursive: true });
 }, 10 * minutes);
 afterAll(() => owners.disposeAsync());
-
-async function release(...args: string[]): Promise<string> {
-  const { stdout } = await promisify(execFile)(process.execPath, ['deploy/packages/release.ts', ...args], {
-    cwd: root,
-    maxBuffer: 16 * 1024 * 1024,
-  });
-  return stdout;
-}
 
 /** Returns what developers install beside the package, in the versions of the repository. */
 async function toolsOfDevelopers(): Promise<string[]> {
@@ -98,9 +78,9 @@ async function installedFiles(): Promise<string[]> {
 const readInstalled = (file: string) => readFile(join(project.folder, 'node_modules', file), 'utf8');
 
 describe('the published packages', () => {
-  it('are those of the libraries and the gateway, in one version', () => {
+  it('are those of the libraries, the gateway and the keeper, in one version', () => {
     const lines = published.split('\n').filter((line) => /^\S+ \d+\.\d+\.\d+: \d+ kB, \d+ files$/.test(line));
-    expect(lines).toHaveLength(10);
+    expect(lines).toHaveLength(11);
     expect(new Set(lines.map((line) => line.split(/[ :]/)[1])).size).toBe(1);
   });
 
@@ -118,7 +98,7 @@ describe('the published packages', () => {
 
   it('have a licence, a README, and every file that their doors name', async () => {
     const manifests = (await installedFiles()).filter((file) => file.endsWith('/package.json'));
-    expect(manifests).toHaveLength(10);
+    expect(manifests).toHaveLength(11);
     for (const file of manifests) {
       const folder = join(project.folder, 'node_modules', file, '..');
       const { exports, bin = {} } = JSON.parse(await readInstalled(file));
@@ -217,36 +197,6 @@ it.each([
     await using mesh = await startMesh(project, servers, { node, extension, modelUrl: model.url });
     expect(await mesh.ask('desk_app', 'What is the time in Oslo?')).toEqual(['It is 10:30 in Oslo.']);
     expect(await mesh.stop()).toEqual([0, 0, 0]);
-  },
-  3 * minutes,
-);
-
-it(
-  'npx makes a project in an empty folder, which is tested, runs, and answers',
-  async () => {
-    const folder = join(place, 'empty');
-    await mkdir(folder);
-    // The programs of npm run under this Node.
-    const env = { PATH: [dirname(process.execPath), process.env.PATH].join(delimiter) };
-    await openProject(folder, registry).run('npx', ['--yes', 'agentmesh', 'init', 'shop'], env);
-    const shop = openProject(join(folder, 'shop'), registry);
-    await shop.run('npm', ['install', '--no-audit', '--no-fund'], env);
-    expect(await shop.run('npm', ['test'], env)).toMatch(/Tests +1 passed/);
-    await shop.run('npm', ['run', 'check'], env);
-    const command = 'node_modules/.bin/agentmesh';
-    const port = { MESH_HTTP_PORT: String(await freePort()) };
-    const dev = shop.start([process.execPath, command, 'dev'], { ...env, ...port });
-    try {
-      const isUp = () => existsSync(join(shop.folder, '.agentmesh/context.json'));
-      await until(isUp, { timeoutMs: minutes, what: 'the mesh of the project' });
-      const ask = () => shop.run('npx', ['agentmesh', 'ask', 'helper', 'What time is it in Tokyo?'], env);
-      expect(await ask()).toMatch(/^In Tokyo it is [\d:]+\.$/m);
-      dev.kill('SIGINT');
-      if (dev.exitCode === null) await once(dev, 'exit');
-      expect(dev.exitCode).toBe(0);
-    } finally {
-      await endProcess(dev, 'SIGKILL');
-    }
   },
   3 * minutes,
 );

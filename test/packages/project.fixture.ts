@@ -3,6 +3,7 @@ import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { spawnGuarded } from '@agentmesh/testing';
+import { inject } from 'vitest';
 
 const root = join(import.meta.dirname, '..', '..');
 
@@ -63,6 +64,7 @@ function surroundingsOf(registry: string): NodeJS.ProcessEnv {
     ...Object.fromEntries(inherited),
     PATH: path?.join(':'),
     npm_config_registry: registry,
+    npm_config_cache: inject('npmCache'),
     NO_COLOR: '1',
   };
 }

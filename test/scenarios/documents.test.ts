@@ -39,6 +39,18 @@ describe('document_app', () => {
     });
   });
 
+  it("saves the files of a message when the run's configuration says so", async () => {
+    const session = await client.createSession('document_app');
+    const file = { inline_data: { mime_type: 'text/csv', data: 'YSxi', display_name: 'table.csv' } };
+    await client.events('document_app', session, '', {
+      newMessage: { parts: [file] },
+      run_config: { save_input_blobs_as_artifacts: true },
+    });
+    // The agent has found the file, and had it analysed.
+    const files = await client.send('GET', pathOf(session));
+    expect(await files.json()).toEqual(['analysis_table.csv', 'table.csv']);
+  });
+
   it('uses the words of an earlier session in memory', async () => {
     const earlier = await client.createSession('document_app');
     await client.events('document_app', earlier, 'The board asks for profit above all.');

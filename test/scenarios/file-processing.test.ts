@@ -3,7 +3,7 @@ import { type LocalMesh, launchMesh } from '@agentmesh/deploy/launch';
 import { type Sample, samples } from '@agentmesh/deploy/samples';
 import { addPart, noTally, type Tally } from '@agentmesh/file-processing-tool/tally';
 import { readPart } from '@agentmesh/file-processing-tool/text-file';
-import { type Event, subjects } from '@agentmesh/protocol';
+import { type Event, every, subjects } from '@agentmesh/protocol';
 import { until } from '@agentmesh/testing';
 import { connect, type NatsConnection } from '@nats-io/transport-node';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -69,12 +69,15 @@ describe('file_app', () => {
     const session = await client.createSession(app);
     const log: Event[] = [];
     // The test listens to the session, whose events continue after the end of the calling run.
-    nats.subscribe(subjects().sessionEvent({ appName: app, userId: 'u1', sessionId: session }), {
-      callback: (_error, message) => {
-        const event = message.json<Event>();
-        if (!log.some(({ id }) => id === event.id)) log.push(event);
+    nats.subscribe(
+      subjects().sessionEvent({ appName: app, userId: 'u1', sessionId: session }, every, every),
+      {
+        callback: (_error, message) => {
+          const event = message.json<Event>();
+          if (!log.some(({ id }) => id === event.id)) log.push(event);
+        },
       },
-    });
+    );
     await nats.flush();
     const running = client.events(app, session, 'Process large.txt, it has 8 MB.');
     await until(() => progressIn(log).includes('50%'), { what: 'half of the work' });

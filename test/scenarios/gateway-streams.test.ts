@@ -3,9 +3,11 @@ import { type AddressInfo, connect, type Socket } from 'node:net';
 import { createEvent, type Session } from '@agentmesh/agent';
 import { type LocalMesh, launchMesh } from '@agentmesh/deploy/launch';
 import { samples } from '@agentmesh/deploy/samples';
+import { openAuthenticators } from '@agentmesh/gateway/access';
+import { gatewayConfig } from '@agentmesh/gateway/config';
 import { buildServer } from '@agentmesh/gateway/server';
 import { type ConnectedMesh, connectMesh } from '@agentmesh/mesh';
-import { createLogger } from '@agentmesh/service';
+import { createLogger, readConfig } from '@agentmesh/service';
 import { until } from '@agentmesh/testing';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { comeBack, framesOf } from '../sse-client.ts';
@@ -55,8 +57,6 @@ async function startGateway({ unreadMs = 30_000, requestTimeoutMs = 60_000 } = {
         unreadMs,
         whenAbsent: 'reject',
         uploadLimit: 1_000_000,
-        personHeader: undefined,
-        rolesHeader: undefined,
       },
       log: connected.log as Parameters<typeof buildServer>[0]['log'],
       stopping: stopping.signal,
@@ -66,6 +66,7 @@ async function startGateway({ unreadMs = 30_000, requestTimeoutMs = 60_000 } = {
       requestTimeoutMs,
       httpHost: '127.0.0.1',
       allowedHosts: undefined,
+      authenticators: openAuthenticators(readConfig(gatewayConfig, {}), connected),
     },
   );
   server.server.on('connection', (socket) => {

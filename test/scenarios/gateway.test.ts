@@ -345,15 +345,15 @@ describe('the gateway', () => {
     expect(answer).toMatchObject({ status, body: { code, error: expect.stringMatching(words) } });
   });
 
-  it("passes on what a client may decide of the run's configuration", async () => {
-    const session = await client.createSession('stock_app');
+  it('refuses to save the files of a message for an agent without rights on files', async () => {
     const file = { inline_data: { mime_type: 'text/csv', data: 'YSxi', display_name: 'table.csv' } };
-    await client.events('stock_app', session, '', {
+    const session = await client.createSession('stock_app');
+    const answer = await client.run('stock_app', session, '', {
       newMessage: { parts: [file] },
       run_config: { save_input_blobs_as_artifacts: true },
     });
-    const files = await client.send('GET', `${sessions}/${session}/artifacts`);
-    expect(await files.json()).toEqual(['table.csv']);
+    const error = expect.stringContaining('usesArtifacts: true');
+    expect(await answerOf(answer)).toMatchObject({ status: 403, body: { code: 'permission_denied', error } });
   });
 
   it('lets a client make the tool calls itself', async () => {

@@ -5,14 +5,12 @@ import { type Event, subjects } from '@agentmesh/protocol';
 import { latestFunctionResponses, type ScriptedGemini, startScriptedGemini, until } from '@agentmesh/testing';
 import { connect, type NatsConnection } from '@nats-io/transport-node';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
-import { restClient } from '../rest-client.ts';
 import { teller } from './manager/src/agent.ts';
 
 const app = 'bank_app';
 const names = subjects();
 let model: ScriptedGemini;
 let mesh: LocalMesh;
-let client: ReturnType<typeof restClient>;
 
 beforeAll(async () => {
   model = await startScriptedGemini({
@@ -21,6 +19,7 @@ beforeAll(async () => {
         ? { calls: [{ name: 'pay', args: {} }] }
         : { text: 'done' },
   });
+  vi.stubEnv('MESH_HTTP_AUTH', 'proxy');
   vi.stubEnv('MESH_HTTP_PERSON_HEADER', 'X-Forwarded-User');
   vi.stubEnv('MESH_HTTP_ROLES_HEADER', 'X-Forwarded-Groups');
   mesh = await launchMesh({
@@ -32,7 +31,6 @@ beforeAll(async () => {
     ],
     env: { MODEL_URL: model.url },
   });
-  client = restClient(mesh.gatewayUrl);
 }, 60_000);
 afterAll(async () => {
   vi.unstubAllEnvs();
@@ -55,9 +53,12 @@ async function send(session: string, parts: unknown[], headers: Record<string, s
 
 /** Makes a session in which a payment waits for a manager. */
 async function asked() {
-  const session = await client.createSession(app);
-  await send(session, [{ text: 'pay' }], { 'x-forwarded-user': 'u1' });
-  const response = await client.send('GET', `/apps/${app}/users/u1/sessions/${session}/pending`);
+  const headers = { 'x-forwarded-user': 'u1' };
+  const sessions = `${mesh.gatewayUrl}/apps/${app}/users/u1/sessions`;
+  const made = await fetch(sessions, { method: 'POST', headers });
+  const { id: session } = (await made.json()) as { id: string };
+  await send(session, [{ text: 'pay' }], headers);
+  const response = await fetch(`${sessions}/${session}/pending`, { headers });
   const { pending } = (await response.json()) as { pending: AddressedCall[] };
   const [question] = pending;
   const functionResponse = { id: question?.id, name: question?.name, response: { confirmed: true } };
@@ -95,7 +96,7 @@ describe('a confirmation that a manager must give, over real servers', () => {
       status: 403,
       body: { code: 'permission_denied' },
     });
-    const clerk = { 'x-forwarded-user': 'eve', 'x-forwarded-groups': 'clerk' };
+    const clerk = { 'x-forwarded-user': 'eve', 'x-forwarded-groups': 'clerk, approver' };
     expect(await send(session, answer, clerk)).toMatchObject({ status: 403 });
 
     const outside = await login('client');
@@ -105,14 +106,23 @@ describe('a confirmation that a manager must give, over real servers', () => {
     await outside.close();
     await until(async () => (await decisionsAbout(operator.nats, id)).length === 3);
 
-    const manager = { 'x-forwarded-user': 'eve', 'x-forwarded-groups': 'clerk, manager' };
+    const stranger = { 'x-forwarded-user': 'eve', 'x-forwarded-groups': 'clerk, manager' };
+    expect(await send(session, answer, stranger)).toMatchObject({
+      status: 403,
+      body: { details: { app, role: 'approver' } },
+    });
+    const manager = { 'x-forwarded-user': 'eve', 'x-forwarded-groups': 'approver, manager' };
     const { status, body } = await send(session, answer, manager);
     expect([status, isPaid(body)]).toEqual([200, true]);
     await until(async () => (await decisionsAbout(operator.nats, id)).length === 4);
     const by = (service: string, more: object) => ({ answeredBy: { service, ...more } });
     expect(await decisionsAbout(operator.nats, id)).toMatchObject([
-      { decision: 'refused', service: 'gateway', ...by('gateway', { by: 'u1', roles: ['manager'] }) },
-      { decision: 'refused', service: 'gateway', ...by('gateway', { by: 'eve', roles: ['clerk'] }) },
+      { decision: 'refused', service: 'gateway', ...by('gateway', { by: 'u1', roles: ['manager', 'user'] }) },
+      {
+        decision: 'refused',
+        service: 'gateway',
+        ...by('gateway', { by: 'eve', roles: ['clerk', 'approver', 'user'] }),
+      },
       { decision: 'refused', service: 'agent_teller', ...by('client', { by: 'eve', via: 'nats' }) },
       { decision: 'accepted', service: 'agent_teller', ...by('gateway', { by: 'eve', via: 'rest' }) },
     ]);
@@ -132,7 +142,7 @@ describe('a confirmation that a manager must give, over real servers', () => {
         agent.request(names.operation('teller', question?.id ?? '', service), update, { timeout: 1_000 }),
       ).rejects.toThrow();
     await agent.close();
-    const manager = { 'x-forwarded-user': 'eve', 'x-forwarded-groups': 'manager' };
+    const manager = { 'x-forwarded-user': 'eve', 'x-forwarded-groups': 'manager, bank_app:approver' };
     expect((await send(session, answer, manager)).status).toBe(200);
   });
 });

@@ -94,9 +94,10 @@ describe('a process has the name of its log', () => {
   });
 
   it('in its answers to $SRV', async () => {
-    await using gateway = await login('gateway');
+    // The operator's commands ask all services for their replicas.
+    await using operator = await login('provision');
     for (const service of ['gateway', 'clerk', copy.name]) {
-      const reply = await gateway.request(`$SRV.PING.${names.shownAs(service)}`, '', { timeout: 5_000 });
+      const reply = await operator.request(`$SRV.PING.${names.shownAs(service)}`, '', { timeout: 5_000 });
       const answer = reply.json<{ id: string; metadata: { replica: string } }>();
       expect([answer.id, answer.metadata.replica]).toEqual([nameOf(service), nameOf(service)]);
     }

@@ -1,7 +1,7 @@
 import { connectNats } from '@agentmesh/bus';
 import { type LocalMesh, launchMesh } from '@agentmesh/deploy/launch';
 import { samples } from '@agentmesh/deploy/samples';
-import { subjects } from '@agentmesh/protocol';
+import { every, everySession, subjects } from '@agentmesh/protocol';
 import { until } from '@agentmesh/testing';
 import { connect, type NatsConnection } from '@nats-io/transport-node';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -9,6 +9,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 let mesh: LocalMesh;
 let tool: NatsConnection;
 const names = subjects();
+const victimSession = { appName: 'weather_app', userId: 'ann', sessionId: 's' };
 
 beforeAll(async () => {
   mesh = await launchMesh({
@@ -47,7 +48,7 @@ describe('the NATS user of a tool', () => {
     ["another service's inbox", `${names.inboxPrefix('gateway')}.>`],
     ['all inboxes', '_INBOX.>'],
     ["an agent's asks", names.agentAsk('weather_agent')],
-    ['the events of all sessions', names.allSessionEvents],
+    ['the events of all sessions', names.sessionEvent(everySession, every, every)],
     [
       'its own calls outside the queue group, where it would see those of its siblings',
       names.toolCall('get_weather'),
@@ -64,7 +65,7 @@ describe('the NATS user of a tool', () => {
   it.each([
     ['give an agent a run', names.agentRun('weather_agent', 's')],
     ['ask an agent', names.agentAsk('weather_agent')],
-    ["forge an invocation's event", names.invocationEvent('e-1', 'tool_get_weather')],
+    ["forge an invocation's event", names.sessionNews(victimSession, 'e-1', 'tool_get_weather')],
     ["write another's card", `$KV.${names.cardBucket}.${names.cardKey('agent', 'weather_agent')}`],
     ['delete the files of all', `$JS.API.STREAM.DELETE.OBJ_${names.artifactBucket}`],
     ['have files sent to any subject', `$JS.API.CONSUMER.CREATE.OBJ_${names.artifactBucket}.x`],
@@ -108,13 +109,13 @@ describe('the NATS user of other programs', () => {
     const client = await login('client');
     const victim = await login('gateway');
     const heard: string[] = [];
-    victim.subscribe(names.invocationEvent('victim', 'agent_weather_agent'), {
+    victim.subscribe(names.sessionNews(victimSession, 'victim', 'agent_weather_agent'), {
       callback: (_error, message) => void heard.push(message.string()),
     });
     await victim.flush();
     const ask = names.agentAsk('weather_agent');
     client.publish(ask, '{"message":"hi"}', {
-      reply: names.invocationEvent('victim', 'agent_weather_agent'),
+      reply: names.sessionNews(victimSession, 'victim', 'agent_weather_agent'),
     });
     client.publish(ask, '{"message":"hi"}', {
       reply: `$KV.${names.cardBucket}.${names.cardKey('agent', 'weather_agent')}`,

@@ -119,7 +119,8 @@ async function natsTraces(text: string): Promise<string[]> {
     (await connection.request(`$JS.API.${subject}`, JSON.stringify(body))).json<T>();
   const { streams } = await ask<{ streams: Stream[] }>('STREAM.LIST', {});
   const found: string[] = [];
-  for (const { config, state } of streams) {
+  // Audit records stay for 90 days, also after a deletion (docs/privacy.md).
+  for (const { config, state } of streams.filter(({ config }) => !config.name.endsWith('_AUDIT'))) {
     for (let seq = state.first_seq; seq <= state.last_seq; seq += 1) {
       const { message } = await ask<{ message?: StoredMessage }>(`STREAM.MSG.GET.${config.name}`, { seq });
       const { subject = '', data = '', hdrs = '' } = message ?? {};

@@ -4,8 +4,9 @@ import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
-import { promisify } from 'node:util';
-import { endProcess, spawnGuarded } from '@agentmesh/testing';
+import { parseEnv, promisify } from 'node:util';
+import { endProcess, spawnGuarded, until } from '@agentmesh/testing';
+import { connect, credsAuthenticator } from '@nats-io/transport-node';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 
 const root = join(import.meta.dirname, '../..');
@@ -17,15 +18,21 @@ const blocks = [...quickStart.matchAll(/```sh\n(.*?)```/gs)].map(([, text]) => t
 const data = mkdtempSync(join(tmpdir(), 'agentmesh-quick-start-'));
 let mesh: ReturnType<typeof spawnGuarded>;
 let port: number;
+/** The lines that npm start prints. */
+const printed: string[] = [];
+/** Variables that a person may have exported for npm start, and that each other command inherits. */
+let exported: NodeJS.ProcessEnv;
 
 beforeAll(async () => {
   port = await freePort();
   const [command = '', ...args] = (blocks[1] ?? '').trim().split(/\s+/);
-  const env = { ...process.env, MESH_HTTP_PORT: String(port), MESH_DATA_DIR: data };
+  exported = { MESH_HTTP_PORT: String(port), MESH_DATA_DIR: data, MESH_LOG_FORMAT: 'text' };
+  const env = { ...process.env, ...exported };
   mesh = spawnGuarded([command, ...args], { cwd: root, env, stdio: ['ignore', 'pipe', 'inherit'] });
   const running = Promise.withResolvers<void>();
   if (!mesh.stdout) throw new Error('no output');
   createInterface(mesh.stdout).on('line', (line) => {
+    printed.push(line);
     if (line.startsWith('The mesh is running')) running.resolve();
   });
   mesh.once('exit', (code) => running.reject(new Error(`npm start ended with ${code}`)));
@@ -51,7 +58,8 @@ async function freePort(): Promise<number> {
 /** Runs commands of the README with another port and another data folder. */
 async function sh(commands: string): Promise<string> {
   const here = commands.replaceAll('localhost:8000', `127.0.0.1:${port}`).replaceAll('.mesh/', `${data}/`);
-  const { stdout } = await promisify(execFile)('bash', ['-ec', here], { cwd: root });
+  const env = { ...process.env, ...exported };
+  const { stdout } = await promisify(execFile)('bash', ['-ec', here], { cwd: root, env });
   return stdout;
 }
 
@@ -74,8 +82,31 @@ describe("the README's quick start", () => {
     for (const name of ['ask', 'publish']) {
       const script = readFileSync(join(root, `docs/examples/${name}.mjs`), 'utf8');
       expect(script).not.toContain('@agentmesh');
-      expect(script.trim().split('\n').length).toBeLessThanOrEqual(14);
+      expect(script.trim().split('\n').length).toBeLessThanOrEqual(16);
     }
+  });
+
+  it('takes one more service while it runs', async () => {
+    const output = await sh('npm run --silent mesh -- join clock --kind tool --json');
+    const { env } = JSON.parse(output.slice(output.indexOf('{'))) as { env: string };
+    const variables = parseEnv(readFileSync(env, 'utf8'));
+    const authenticator = credsAuthenticator(readFileSync(variables.MESH_NATS_CREDS ?? ''));
+    const login = { servers: variables.NATS_URL ?? '', authenticator, reconnect: false };
+    const connection = await connect(login);
+    expect(await sh('npm run --silent mesh -- revoke clock')).toContain('its connections are closed');
+    await connection.closed();
+    await expect(connect(login)).rejects.toThrow(/Authorization/i);
+  });
+
+  it('prints a line at the begin and at the end of each run, as text', async () => {
+    const lineOf = (message: string) =>
+      new RegExp(`^[\\d:.]+ INFO {2}agent_support_agent: ${message} .*invocationId=`);
+    for (const message of ['run began', 'run ended'])
+      await until(() => printed.some((line) => lineOf(message).test(line)), { what: message });
+  });
+
+  it('takes commands with the same exported variables', async () => {
+    expect(await sh('npm run --silent mesh -- cards list')).toContain('support_agent');
   });
 
   it('has a document analysed', async () => {

@@ -56,10 +56,11 @@ function optionsOf(login: Login) {
 function subjectsOf(namespace: Namespace): string[] {
   const names = subjects(namespace);
   const service = `agent_${agent}`;
+  const session = { appName: 'app', userId: 'ann', sessionId: 's' };
   return [
     ...[names.agentAsk(agent), names.agentDelegate(agent), names.toolCall('get_weather'), names.pending],
     ...[names.agentRun(agent, 's'), names.operation(agent, 'c', 'gateway'), names.dead('agent', agent)],
-    ...[names.invocationEvent('i', service), names.invocationCancel('i', service)],
+    ...[names.sessionNews(session, 'i', service), names.invocationCancel('i', service)],
     ...[`$KV.${names.cardBucket}.${names.cardKey('agent', agent)}`, `$SRV.PING.${names.shownAs(agent)}`],
     ...[`${names.inboxPrefix('gateway')}.x`, `$JS.API.STREAM.PURGE.${names.workStream('run')}`],
   ];

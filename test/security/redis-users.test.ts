@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { samples } from '@agentmesh/deploy/samples';
-import { busName, gatewayManifest, provisionUser, redisAcl } from '@agentmesh/mesh';
+import { busName, gatewayManifest, keeperService, provisionUser, redisAcl } from '@agentmesh/mesh';
 import { createSecretBox, keys as keysOf, newCredentialKeys } from '@agentmesh/protocol';
 import { connectRedisStore, provisionRedis, type RedisStore } from '@agentmesh/store';
 import { type Server, startRedis } from '@agentmesh/testing/servers';
@@ -8,7 +8,7 @@ import { Redis } from 'ioredis';
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 
 const services = samples.map(({ manifest }) => manifest);
-const users = [gatewayManifest, ...services].map(busName);
+const users = [busName(gatewayManifest), keeperService, ...services.map(busName)];
 const keys = keysOf();
 /** The apps in whose sessions each service works. */
 const apps: Record<string, string[]> = {
@@ -52,8 +52,13 @@ interface Victim {
 }
 
 const owner = 'gateway';
+/** Reads who works for which session. */
+const keeper = 'keeper';
 const workersOf = (app: string, kind: 'agent' | 'tool') =>
   users.filter((user) => user.startsWith(kind) && apps[user]?.includes(app));
+
+/** Patterns of Redis have no end: that of a session's hash also holds the keys beside it. */
+const isBelow = (key: string, session: string) => key.startsWith(session);
 
 function victimsOfApp(app: string): Victim[] {
   const ref = { appName: app, userId: 'ann', sessionId: 's' };
@@ -76,11 +81,15 @@ function victimsOfApp(app: string): Victim[] {
   const { meta, entries } = keys.memory(app, 'ann');
   return [
     ...ofUser.map((key) => ({ key: key(app, 'ann'), use })),
-    ...ofSession.map((key) => ({ key: key(ref), use })),
+    ...ofSession.map((key) => ({
+      key: key(ref),
+      use,
+      ...(isBelow(key(ref), keys.session(ref)) && { read: [keeper] }),
+    })),
     ...[keys.app(app), keys.busySessions(app), keys.busyUsers(app)].map((key) => ({ key, use })),
-    { key: keys.invocation(app, 'ann', 'e-1'), use, read: callers },
-    { key: keys.pending(app, 'ann'), use, read: poll },
-    { key: keys.answered(ref), use, read: poll },
+    { key: keys.invocation(app, 'ann', 'e-1'), use, read: [...callers, keeper] },
+    { key: keys.pending(app, 'ann'), use, read: [...poll, keeper] },
+    { key: keys.answered(ref), use, read: [...poll, keeper] },
     ...[meta, entries].map((key) => ({ key, use: [...use, ...remember] })),
     // No sample uses credentials.
     { key: keys.credential(app, 'ann', 'calendar'), use: [], write: [owner] },
@@ -109,6 +118,11 @@ const victims: Victim[] = [
   ...[...new Set([...Object.values(apps).flat(), 'other_app', 'job'])].flatMap(victimsOfApp),
   ...services.flatMap(victimsOfService),
   { key: keys.asking('call-1'), use: [owner, ...agents] },
+  { key: keys.callerKey('k'), use: [owner], read: services.map(busName) },
+  { key: keys.limit('requests', 'ann'), use: [owner] },
+  { key: keys.apiKeys.records, use: [], read: [owner] },
+  { key: keys.apiKeys.uses, use: [], write: [owner] },
+  { key: keys.apiKeys.names, use: [] },
   { key: 'of-another-program', use: [] },
 ];
 

@@ -3,7 +3,14 @@ import { readFileSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { provision } from '@agentmesh/bus';
 import { samples } from '@agentmesh/deploy/samples';
-import { busName, clientManifest, gatewayManifest, natsAccounts, provisionUser } from '@agentmesh/mesh';
+import {
+  busName,
+  clientManifest,
+  gatewayManifest,
+  keeperManifest,
+  natsAccounts,
+  provisionUser,
+} from '@agentmesh/mesh';
 import { type KeyFolder, keyOf } from '@agentmesh/mesh/accounts';
 import { subjects } from '@agentmesh/protocol';
 import { startNats } from '@agentmesh/testing/servers';
@@ -18,8 +25,8 @@ import { resolverAt, startResolverStage } from '../resolver.fixture.ts';
 
 export const names = subjects();
 export const services = samples.map(({ manifest }) => manifest);
-/** The users of the gateway, of other programs, and of all sample services. */
-export const users = [gatewayManifest, clientManifest, ...services].map(busName);
+/** The users of the gateway, of other programs, of keepers, and of all sample services. */
+export const users = [gatewayManifest, clientManifest, keeperManifest, ...services].map(busName);
 export const agents = services.filter(({ kind }) => kind === 'agent').map(({ name }) => name);
 export const tools = services.filter(({ kind }) => kind === 'tool').map(({ name }) => name);
 
@@ -29,9 +36,13 @@ export type Form = 'file' | 'JWT';
 export interface Stage extends AsyncDisposable {
   /** Opens a plain connection as a user. */
   login(user: string): Promise<NatsConnection>;
+  /** Returns the address and the login of a user as `connectNats` takes them. */
+  address(user: string): NatsAddress;
   /** A connection of the operator, who may do everything in the account of JetStream. */
   readonly operator: NatsConnection;
 }
+
+type NatsAddress = { url: string } & ReturnType<ServerWithAccounts['address']>;
 
 /** A server with accounts, and the logins of its users. */
 interface ServerWithAccounts extends AsyncDisposable {
@@ -61,7 +72,8 @@ export async function startStage(form: Form, { withLists = false } = {}): Promis
   const operator = await login(provisionUser);
   await storeOneOfEach(operator);
   stack = owners.move();
-  return { login, operator, [Symbol.asyncDispose]: () => stack.disposeAsync() };
+  const address = (user: string) => ({ url: server.url, ...server.address(user) });
+  return { login, address, operator, [Symbol.asyncDispose]: () => stack.disposeAsync() };
 }
 
 /** The name of a user is its password. */

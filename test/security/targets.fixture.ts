@@ -1,8 +1,15 @@
-import { busName, clientManifest, gatewayManifest, operatorManifest, permissionsOf } from '@agentmesh/mesh';
+import {
+  busName,
+  clientManifest,
+  gatewayManifest,
+  keeperManifest,
+  operatorManifest,
+  permissionsOf,
+} from '@agentmesh/mesh';
 import { every } from '@agentmesh/protocol';
 import { agents, names, services, tools } from './stage.fixture.ts';
 
-const known = [operatorManifest, gatewayManifest, clientManifest, ...services];
+const known = [operatorManifest, gatewayManifest, clientManifest, keeperManifest, ...services];
 
 /** Returns the subjects on which a user may publish, and the subjects that it may hear. */
 export function rightsOf(user: string): { publish: string[]; hear: string[] } {
@@ -47,6 +54,8 @@ function queueSubjects(stream: string, name: string): string[] {
   ];
 }
 
+const evilSession = { appName: 'evil', userId: 'evil', sessionId: 'evil' };
+
 /** The subjects of all services that somebody else must not reach. */
 const subjects: readonly string[] = [
   ...agents.flatMap((name) => [
@@ -72,11 +81,14 @@ const subjects: readonly string[] = [
   ...known
     .map(busName)
     .flatMap((service) => [
-      names.invocationEvent('evil', service),
+      names.sessionEvent(evilSession, 'evil', service),
+      names.sessionNews(evilSession, 'evil', service),
+      names.sessionPending(evilSession, service),
       names.invocationCancel('evil', service),
       `${names.inboxPrefix(service)}.evil`,
     ]),
-  ...[names.pending, names.allSessionEvents.replaceAll('*', 'evil')],
+  ...known.filter(({ usesArtifacts }) => usesArtifacts).map((each) => names.keeper(busName(each))),
+  names.pending,
   ...streams.flatMap((stream) => verbs.map((verb) => `$JS.API.STREAM.${verb}.${stream}`)),
   ...streams.map((stream) => `$JS.API.CONSUMER.CREATE.${stream}`),
   ...['$JS.API.STREAM.LIST', '$JS.API.STREAM.CREATE.EVIL', '$SYS.REQ.SERVER.PING', 'evil'],

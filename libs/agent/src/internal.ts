@@ -10,9 +10,17 @@ export { openSession } from './agent-tool/child-session.ts';
 export { artifactsOfSession } from './agent-tool/forward-artifacts.ts';
 export { forwardEvents } from './agent-tool/forward-events.ts';
 export type { ArtifactOwner, OwnedFile, StoredVersion } from './artifacts/base-artifact-service.ts';
-export { artifactUri } from './artifacts/base-artifact-service.ts';
+export { artifactUri, fileOf, versionInfo } from './artifacts/base-artifact-service.ts';
+export { bytesOf, streamOf } from './artifacts/byte-stream.ts';
 export type { ArtifactAbout } from './artifacts/stored-part.ts';
-export { artifactAboutSchema, isMimeType } from './artifacts/stored-part.ts';
+export {
+  aboutStream,
+  artifactAboutSchema,
+  assertVersion,
+  isMimeType,
+  putTogether,
+  takeApart,
+} from './artifacts/stored-part.ts';
 export { isCredentialFailure } from './auth/credential-steps.ts';
 export type { CredentialServices } from './auth/find-credential.ts';
 export type { ContextOptions, ContextOrigin } from './base/context.ts';
@@ -84,11 +92,14 @@ export { toGenaiSchema } from './schema/schema.ts';
 export { answerDigest, askingEvent, pendingChanges, turnChanges } from './sessions/derive-pending.ts';
 export type {
   Attempt,
+  CallCount,
+  EndedInvocation,
   InvocationRecord,
   InvocationRef,
   Invocations,
   RunEnd,
   RunEnding,
+  SessionWork,
 } from './sessions/invocations.ts';
 export {
   askedAgainReason,
@@ -110,6 +121,7 @@ export {
   takeoverError,
 } from './sessions/session-errors.ts';
 export type {
+  HeldSession,
   NextRun,
   NextRunOptions,
   PromoteOptions,

@@ -1,9 +1,11 @@
 export type { OnError } from './bus/broker-link.ts';
 export type {
   ObjectBucket,
+  ObjectPieces,
   OpenedObject,
   RecordBucket,
   StoredObject,
+  StoredPiece,
   StoredRecord,
 } from './bus/buckets.ts';
 export type {
@@ -28,6 +30,7 @@ export type {
 export { heartbeatMs, queueGroup } from './bus/bus.ts';
 export type { MemoryConnectOptions, MemoryHubOptions } from './memory/memory-hub.ts';
 export { MemoryHub } from './memory/memory-hub.ts';
+export { chunksOf } from './nats/buckets/chunks.ts';
 export { connectNats } from './nats/connect-nats.ts';
 export type { NatsOptions } from './nats/nats-options.ts';
 export type { AccountResolver } from './nats/operator/account-resolver.ts';

@@ -1,5 +1,5 @@
-import { runCommand } from './commands.ts';
 import { surroundingsOf } from './context/surroundings.ts';
+import { runCommand } from './tree.ts';
 
 /** The place of a command in a test. */
 export interface Place {

@@ -1,10 +1,16 @@
-import { execFile } from 'node:child_process';
-import { readFileSync } from 'node:fs';
+import { execFile, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { createEvent } from '@agentmesh/agent';
+import { connectNats } from '@agentmesh/bus';
+import { subjects } from '@agentmesh/protocol';
 import { pauseProcess } from '@agentmesh/testing';
 import { startNats } from '@agentmesh/testing/servers';
 import { describe, expect, it } from 'vitest';
-import { groups } from './commands.ts';
+import { groups } from './groups.ts';
+import { lockFolder } from './local/data-lock.ts';
+import { makeProject } from './project.fixture.ts';
 
 const main = join(import.meta.dirname, 'main.ts');
 const page = readFileSync(join(import.meta.dirname, '../../../docs/configuration.md'), 'utf8');
@@ -30,6 +36,48 @@ describe('the operator command in its process', () => {
     expect(one.exitCode).toBe(0);
     expect(one.stdout).toContain('agentmesh cards remove');
     expect(one.stdout).not.toContain('dead-letters');
+  });
+
+  it('prints the version of its package', async () => {
+    const { version } = JSON.parse(readFileSync(join(import.meta.dirname, '../package.json'), 'utf8'));
+    expect(await run(['--version'])).toMatchObject({ exitCode: 0, stdout: `${version}\n` });
+  });
+
+  it('says what the system says, and who holds a project, instead of an internal error', async () => {
+    await using project = await makeProject();
+    await using _lock = await lockFolder(join(project.root, '.agentmesh'), 'stop it first');
+    const second = await run(['dev', project.root]);
+    expect(second.exitCode).toBe(1);
+    expect(second.stderr).toContain(`(process ${process.pid}): stop it first`);
+    writeFileSync(join(project.root, 'file'), '');
+    const inFile = await run(['init', join(project.root, 'file/below')]);
+    expect(inFile).toMatchObject({ exitCode: 1, stderr: expect.stringMatching(/ENOTDIR.*file\/below/) });
+  });
+
+  it('ends without an error when the reader of its output goes away', async () => {
+    const { promise, resolve } = Promise.withResolvers<number | null>();
+    await using nats = await startNats();
+    const watching = spawn(process.execPath, [main, 'watch'], {
+      env: { PATH: process.env.PATH, NATS_URL: nats.url },
+      stdio: ['ignore', 'pipe', 'pipe'],
+    });
+    let errors = '';
+    watching.stderr.on('data', (data) => {
+      errors += data;
+    });
+    watching.once('exit', resolve);
+    await once(watching.stdout, 'data');
+    watching.stdout.destroy();
+    await using bus = await connectNats({ url: nats.url, service: 'agent_a', cards: false });
+    const ref = { appName: 'app', userId: 'u', sessionId: 's' };
+    const event = createEvent({
+      invocationId: 'i',
+      author: 'a',
+      content: { role: 'model', parts: [{ text: 'hi' }] },
+    });
+    for (let n = 0; n < 3; n += 1) await bus.publish(subjects().sessionEvent(ref, 'i', 'agent_a'), event);
+    expect(await promise).toBe(0);
+    expect(errors).toBe('');
   });
 
   it('refuses an unknown command', async () => {

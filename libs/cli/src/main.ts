@@ -1,8 +1,8 @@
 #!/usr/bin/env node
 import { MeshError } from '@agentmesh/protocol';
+import type { Surroundings } from './command/command.ts';
 import { WrongUsage } from './command/wrong-usage.ts';
-import { runCommand } from './commands.ts';
-import { surroundingsOf } from './context/surroundings.ts';
+import { runCommand } from './tree.ts';
 
 const output = (line: string) => void process.stdout.write(`${line}\n`);
 
@@ -24,16 +24,17 @@ async function main(words: readonly string[], signal: AbortSignal): Promise<numb
     );
     return 1;
   }
-  let around: ReturnType<typeof surroundingsOf> | undefined;
-  const surroundings = (common: { context?: string; json?: boolean }) => {
+  let around: (Surroundings & Disposable) | undefined;
+  const surroundings = async (common: { context?: string; json?: boolean }) => {
+    const { surroundingsOf } = await import('./context/surroundings.ts');
     around = surroundingsOf({ env, cwd: process.cwd(), signal, output, ...common });
     return around;
   };
   try {
     return (await runCommand(words, surroundings, output)) ? 0 : 1;
   } catch (thrown) {
-    if (signal.aborted) return 130;
-    const error = withAdvice(MeshError.from(thrown));
+    if (signal.aborted) return isPipeClosed ? 0 : 130;
+    const error = withAdvice(errorOf(thrown));
     const { code, message } = error;
     process.stderr.write(
       `${words.includes('--json') ? JSON.stringify({ error: { code, message } }) : message}\n`,
@@ -42,6 +43,20 @@ async function main(words: readonly string[], signal: AbortSignal): Promise<numb
   } finally {
     around?.[Symbol.dispose]();
   }
+}
+
+/** The names of errors that Node's own defects and ours have, and that no code throws for people. */
+const defects = [TypeError, RangeError, ReferenceError, SyntaxError];
+
+/**
+ * Returns what went wrong in words for people. An error of the system, such as a full disk, has them itself. A
+ * defect keeps its place in the code.
+ */
+function errorOf(thrown: unknown): MeshError {
+  if (thrown instanceof MeshError || !(thrown instanceof Error)) return MeshError.from(thrown);
+  const isDefect = defects.some((kind) => thrown instanceof kind);
+  const message = isDefect ? `a defect of agentmesh: ${thrown.stack}` : thrown.message;
+  return new MeshError(isDefect ? 'internal' : 'failed_precondition', message, { cause: thrown });
 }
 
 /** Adds to the error of an absent mesh where to find one. */
@@ -53,6 +68,13 @@ function withAdvice(error: MeshError): MeshError {
 }
 
 const stop = new AbortController();
+let isPipeClosed = false;
+// The reader of the output has gone, as in `agentmesh watch | head`.
+process.stdout.on('error', (error: NodeJS.ErrnoException) => {
+  if (error.code !== 'EPIPE') throw error;
+  isPipeClosed = true;
+  stop.abort();
+});
 for (const signal of ['SIGINT', 'SIGTERM'] as const) {
   process.on(signal, () => {
     // A second signal ends the command at once, and with it the programs that it has started.

@@ -2,7 +2,8 @@ import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
 import { describe, expect, it } from 'vitest';
 import { jsonOf, linesOf } from './commands.fixture.ts';
-import { commands, groups } from './commands.ts';
+import { commands } from './commands.ts';
+import { groups } from './groups.ts';
 
 const place = { env: {} };
 const help = async (...words: string[]) => (await linesOf(place, [...words, '--help'])).join('\n');

@@ -19,7 +19,7 @@ export async function makeProject(...options: string[]): Promise<Project> {
   const modules = join(root, 'node_modules');
   await mkdir(join(modules, '@types'), { recursive: true });
   await symlink(join(workspace, 'libs/cli/node_modules/@agentmesh'), join(modules, '@agentmesh'));
-  for (const name of ['zod', '@google', 'typescript', 'vitest', '@types/node'])
+  for (const name of ['zod', '@google', '@biomejs', 'typescript', 'vitest', '@types/node'])
     await symlink(join(workspace, 'node_modules', name), join(modules, name));
   await linkAgentmesh(modules);
   return { root, [Symbol.asyncDispose]: () => rm(place, { recursive: true, force: true }) };

@@ -8,6 +8,7 @@ import { memoryCallResults, memoryJobs } from './calls/memory-calls.ts';
 import { readInvocation } from './client/follow-run.ts';
 import { startRun } from './client/start-run.ts';
 import { createMesh, type MeshParts } from './connect/create-mesh.ts';
+import { createCallers, memoryCallerKeys } from './mesh/callers.ts';
 import type { Mesh } from './mesh/mesh.ts';
 
 /** A model that gives one answer after the other; an answer may be a function of the request. */
@@ -45,6 +46,7 @@ export function memoryMesh(
   const sessions = new InMemorySessionService();
   const callResults = memoryCallResults();
   const jobs = memoryJobs();
+  const callers = createCallers(memoryCallerKeys());
   const lines: string[] = [];
   const log = createLogger({
     service: 'test',
@@ -53,7 +55,7 @@ export function memoryMesh(
     destination: { write: (line) => void lines.push(line) },
   });
   const connect = async (service: string): Promise<Mesh & { bus: Bus }> =>
-    createMesh({ bus: await hub.connect({ service }), sessions, callResults, jobs, log, ...kept });
+    createMesh({ bus: await hub.connect({ service }), sessions, callResults, jobs, callers, log, ...kept });
   return {
     hub,
     sessions,

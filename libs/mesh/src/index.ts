@@ -1,5 +1,8 @@
 export { pendingCalls, servePending } from './answers/pending-requests.ts';
 export { MeshArtifactService } from './artifacts/mesh-artifact-service.ts';
+export { MeshKeeperArtifacts } from './artifacts/mesh-keeper-artifacts.ts';
+export { MeshNoArtifacts } from './artifacts/mesh-no-artifacts.ts';
+export { openServiceArtifacts } from './artifacts/open-artifacts.ts';
 export { memoryCallResults, memoryJobs } from './calls/memory-calls.ts';
 export { endOrphan } from './client/end-orphan.ts';
 export type { FollowedRun, FollowOptions, InvocationState } from './client/follow-run.ts';
@@ -20,14 +23,17 @@ export { provisionConfig } from './connect/provision-config.ts';
 export { provisionMesh } from './connect/provision-mesh.ts';
 export type { MainOptions } from './connect/service-main.ts';
 export { runAgentService, runToolService } from './connect/service-main.ts';
+export { serveKeeper } from './keeper/serve-keeper.ts';
 export type { AddressedCall } from './mesh/addressed-call.ts';
+export { createCallers, memoryCallerKeys } from './mesh/callers.ts';
 export { agentCard, agentCards, toolCard, toolCards } from './mesh/cards.ts';
 export type { Mesh } from './mesh/mesh.ts';
 export { redisPrefixOf } from './mesh/redis-prefix.ts';
 export { appNames, rootOf } from './mesh/root-agent.ts';
 export type { RunLimits } from './mesh/run-limits.ts';
-export { serviceName } from './mesh/service-name.ts';
-export { auditRefusedMessage } from './messages/audit.ts';
+export { keeperService, serviceName } from './mesh/service-name.ts';
+export type { AuditRecord } from './messages/audit.ts';
+export { audit, auditRefusedMessage } from './messages/audit.ts';
 export { hopHeaders } from './messages/carrier.ts';
 export { deadlineSignal } from './messages/deadline.ts';
 export type { MeshToolsetOptions } from './remote/mesh-toolset.ts';
@@ -43,9 +49,9 @@ export { natsAccounts, natsPasswordVariable } from './rights/nats-config.ts';
 export { permissionsOf } from './rights/permissions.ts';
 export { provisionedAgents } from './rights/provisioned.ts';
 export type { RedisAclOptions } from './rights/redis-acl.ts';
-export { redisAcl, redisPasswordVariable } from './rights/redis-acl.ts';
+export { redisAcl, redisPasswordVariable, redisRules } from './rights/redis-acl.ts';
 export type { RedisUser, RedisUsersOptions } from './rights/redis-users.ts';
-export { redisUsers } from './rights/redis-users.ts';
+export { redisUsers, usesRedis } from './rights/redis-users.ts';
 export type { RightsRow } from './rights/rights-table.ts';
 export { rightsTable } from './rights/rights-table.ts';
 export type { ServiceManifest } from './rights/service-manifest.ts';
@@ -54,8 +60,11 @@ export {
   busName,
   clientManifest,
   gatewayManifest,
+  hasKeeper,
+  keeperManifest,
   operatorManifest,
   toolManifest,
+  usesArtifacts,
 } from './rights/service-manifest.ts';
 export { cancelInvocation } from './runs/cancel-invocation.ts';
 export type { ServeAgentOptions } from './serve/serve-agent.ts';

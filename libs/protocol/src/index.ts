@@ -4,9 +4,12 @@ export { parseRedisUrl } from './addresses/redis-address.ts';
 export { AsyncDisposableStack, isSuppressedError } from './disposable-stack.ts';
 export type { ErrorCode, ErrorKind, MeshErrorOptions, WireError } from './errors/mesh-error.ts';
 export { errorTable, MeshError } from './errors/mesh-error.ts';
-export type { AnsweredBy } from './messages/answered-by.ts';
-export type { AgentCard, Card, CardInput, Provisioned, ToolCard } from './messages/card.ts';
-export { agentCardSchema, cardSchema, provisionedSchema, toolCardSchema } from './messages/card.ts';
+export type { AnsweredBy, AuditAction, StoredAuditRecord } from './messages/answered-by.ts';
+export { auditRecordSchema } from './messages/answered-by.ts';
+export type { Caller, CallerSigner, CallersWork } from './messages/caller.ts';
+export { callerSchema, createCallerSigner, readCaller } from './messages/caller.ts';
+export type { AgentCard, Card, CardInput, Provisioned, StoredCard, ToolCard } from './messages/card.ts';
+export { agentCardSchema, cardSchema, provisionedSchema, readCard, toolCardSchema } from './messages/card.ts';
 export type {
   Answer,
   Ask,
@@ -30,6 +33,7 @@ export {
   runCommandSchema,
   runConfigSchema,
   toolCallSchema,
+  toolReplySchema,
   toolResultSchema,
   waitingRunSchema,
   whenBusySchema,
@@ -45,9 +49,11 @@ export {
   stepKey,
 } from './messages/event.ts';
 export type { Frame, FrameType } from './messages/frame.ts';
-export { frameTypes, isFrameType } from './messages/frame.ts';
+export { frameTypes, isFrameType, wireErrorSchema } from './messages/frame.ts';
 export type { Headers } from './messages/headers.ts';
 export { deadlineOf, header, maxDepth } from './messages/headers.ts';
+export type { FoundFile, KeeperAnswer, KeeperRequest } from './messages/keeper.ts';
+export { keeperAnswerSchema, keeperAnswers, keeperRequestSchema, pieceBytes } from './messages/keeper.ts';
 export type {
   Job,
   JobInput,
@@ -55,7 +61,13 @@ export type {
   OperationUpdateInput,
   PendingNews,
 } from './messages/operation.ts';
-export { jobSchema, operationUpdateSchema, pendingRequestSchema } from './messages/operation.ts';
+export {
+  jobSchema,
+  operationUpdateSchema,
+  pendingNewsSchema,
+  pendingReplySchema,
+  pendingRequestSchema,
+} from './messages/operation.ts';
 export { nextTrace, traceIdOf } from './messages/trace.ts';
 export type { KeyPatterns } from './names/key-patterns.ts';
 export { keyPatterns } from './names/key-patterns.ts';
@@ -66,14 +78,24 @@ export { createReplicaId, isReplicaOf } from './names/replica.ts';
 export { shortId } from './names/short-id.ts';
 export type {
   ClaimKind,
+  NameOrEvery,
   QueueKind,
   QueueName,
   ServiceKind,
   SessionRef,
+  Sessions,
   SubjectKind,
   Subjects,
 } from './names/subjects.ts';
-export { every, newSession, readOperation, subjects, subjectTable } from './names/subjects.ts';
+export {
+  every,
+  everySession,
+  newSession,
+  readKeeperSubject,
+  readOperation,
+  subjects,
+  subjectTable,
+} from './names/subjects.ts';
 export {
   decodeToken,
   encodeName,
@@ -91,6 +113,7 @@ export { parse } from './parsing/parse.ts';
 export { keptJson, maxPayloadBytes } from './parsing/payload-limit.ts';
 export type { JsonEntry } from './parsing/to-json.ts';
 export { jsonEntries, toJson } from './parsing/to-json.ts';
+export { apiKeyHash, apiKeyPrefix, isApiKey, newApiKey } from './secrets/api-key.ts';
 export type { SecretBox } from './secrets/secret-box.ts';
 export {
   createSecretBox,

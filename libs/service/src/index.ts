@@ -1,10 +1,15 @@
+export { errorPlace } from './error-place.ts';
 export type { ErrorRecord } from './error-record.ts';
 export { errorRecord } from './error-record.ts';
-export type { Health, HealthOptions, Verdict } from './health.ts';
-export { startHealth } from './health.ts';
 export { textLine } from './log-text.ts';
 export type { Logger, LoggerOptions } from './logger.ts';
 export { createLogger } from './logger.ts';
+export type { Health, HealthOptions, Verdict } from './probes/health.ts';
+export { startHealth } from './probes/health.ts';
+export type { Metrics, MetricsOptions } from './probes/metrics.ts';
+export { startMetrics } from './probes/metrics.ts';
+export type { ProbesOptions } from './probes/start-probes.ts';
+export { startProbes } from './probes/start-probes.ts';
 export type { Config, ConfigProblem, ConfigShape, VariableDescription } from './read-config.ts';
 export { describeConfig, readConfig, toolVariables } from './read-config.ts';
 export type { MainContext, MainOptions } from './run-main.ts';

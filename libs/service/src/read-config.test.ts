@@ -36,6 +36,7 @@ describe('readConfig', () => {
       logFormat: 'json',
       healthPort: undefined,
       healthHost: '127.0.0.1',
+      metrics: 'on',
       sessionCacheMb: 64,
       maxConcurrency: 16,
       graceMs: 25_000,

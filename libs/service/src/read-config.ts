@@ -21,6 +21,8 @@ export interface ConfigProblem {
 export const toolVariables: readonly string[] = [
   'MESH_DATA_DIR',
   'MESH_GATEWAY_URL',
+  'MESH_GATEWAY_KEY',
+  'MESH_KEYS',
   'MESH_NATS_BIN',
   'MESH_REDIS_BIN',
   'MESH_TEST_SERVERS',

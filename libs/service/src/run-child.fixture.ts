@@ -2,8 +2,8 @@
 // [graceMs]
 import { createServer } from 'node:net';
 import { AsyncDisposableStack, MeshError } from '@agentmesh/protocol';
-import { startHealth } from './health.ts';
 import { createLogger } from './logger.ts';
+import { startHealth } from './probes/health.ts';
 import { runService } from './run-service.ts';
 
 const [mode = 'well', graceMs = '20000'] = process.argv.slice(2);

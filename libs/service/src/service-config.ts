@@ -120,15 +120,21 @@ export const serviceConfig = {
   }),
   healthPort: variable(
     'MESH_HEALTH_PORT',
-    'port of /livez and /readyz; empty: no port; 0: any free port',
+    'port of /livez, /readyz and /metrics; empty: no port; 0: any free port',
     integer(0, 65_535),
     { optional: true },
   ),
   healthHost: variable(
     'MESH_HEALTH_HOST',
-    'address that /livez and /readyz listen on; 0.0.0.0 in a pod',
+    'address that this port listens on; 0.0.0.0 in a pod',
     z.string(),
     { default: '127.0.0.1' },
+  ),
+  metrics: variable(
+    'MESH_METRICS',
+    'whether /metrics shows metrics for Prometheus: on or off',
+    oneOf('on', 'off'),
+    { default: 'on' },
   ),
   sessionCacheMb: variable(
     'MESH_SESSION_CACHE_MB',

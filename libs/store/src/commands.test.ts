@@ -5,6 +5,9 @@ import { commandsOf, type StorePart } from './commands.ts';
 
 /** The rooms with the code of each part. */
 const rooms: [StorePart, string][] = [
+  ['api-keys', 'access'],
+  ['callers', 'identity'],
+  ['limits', 'limits'],
   ['calls', 'calls'],
   ['credentials', 'credentials'],
   ['memory', 'memory'],
@@ -48,7 +51,7 @@ it('a connection needs the commands of its client, and those that run functions'
 });
 
 it('no part but the one for provisioning may load or evaluate code', () => {
-  const all = commandsOf(['connection', 'calls', 'records', 'credentials', 'memory', 'sessions']);
+  const all = commandsOf(['connection', 'api-keys', 'calls', 'records', 'credentials', 'memory', 'sessions']);
   expect(all.filter((name) => /eval|script|function|^config|^acl|^keys$|^scan$/.test(name))).toEqual([]);
   expect(commandsOf(['functions'])).toEqual(['function|load']);
 });

@@ -2,6 +2,7 @@ import * as calls from './calls/call-scripts.ts';
 import * as jobs from './calls/job-scripts.ts';
 import * as credentials from './credentials/credential-scripts.ts';
 import { scriptsIn } from './functions.ts';
+import * as limits from './limits/limit-scripts.ts';
 import * as memory from './memory/memory-scripts.ts';
 import * as commits from './sessions/scripts/commit-script.ts';
 import * as deletion from './sessions/scripts/delete-scripts.ts';
@@ -13,13 +14,19 @@ import * as sessions from './sessions/scripts/session-scripts.ts';
 
 /**
  * A part of the store that a service may use. `connection` is needed by all other parts; `records` are the
- * records of invocations and of pending calls, for services that only read them.
+ * records of invocations and of pending calls, for services that only read them; `work` tells which service
+ * works for a session.
  */
 export type StorePart =
   | 'connection'
   | 'functions'
+  | 'api-keys'
+  | 'callers'
+  | 'limits'
+  | 'operator'
   | 'calls'
   | 'records'
+  | 'work'
   | 'credentials'
   | 'memory'
   | 'sessions';
@@ -27,10 +34,15 @@ export type StorePart =
 const modules: Record<StorePart, readonly object[]> = {
   connection: [],
   functions: [],
+  'api-keys': [],
+  callers: [],
+  limits: [limits],
+  operator: [],
   calls: [calls, jobs],
   records: [
     { readInvocationScript: invocations.readInvocationScript, callStateScript: pending.callStateScript },
   ],
+  work: [{ readInvocationScript: invocations.readInvocationScript }],
   credentials: [credentials],
   memory: [memory],
   sessions: [commits, deletion, invocations, leases, pending, queues, sessions],
@@ -38,10 +50,15 @@ const modules: Record<StorePart, readonly object[]> = {
 
 /** The commands that the code of each part sends, beside the commands within scripts. */
 const sent: Record<StorePart, string> = {
+  callers: 'get set',
+  limits: 'zrem',
   connection: 'ping info select wait asking readonly readwrite client|setname cluster|slots fcall fcall_ro',
   functions: 'function|load',
+  'api-keys': 'hget hgetall hset hsetnx hdel',
+  operator: 'scan',
   calls: 'hget',
   records: 'hgetall',
+  work: 'hget hvals hexists',
   credentials: 'get hset hdel hexists hgetall exists unlink',
   memory: 'hget hmget srandmember srem zrange zrevrange zrangebyscore',
   sessions:

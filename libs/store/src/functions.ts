@@ -5,8 +5,10 @@ import * as jobs from './calls/job-scripts.ts';
 import { type ConnectionOptions, connectRedis, type RedisConnection } from './connection/redis-connection.ts';
 import { isMissingFunction } from './connection/redis-errors.ts';
 import * as credentials from './credentials/credential-scripts.ts';
+import * as limits from './limits/limit-scripts.ts';
 import * as memory from './memory/memory-scripts.ts';
 import { type Script, script } from './scripts/script.ts';
+import * as busyLists from './sessions/scripts/busy-scripts.ts';
 import * as commits from './sessions/scripts/commit-script.ts';
 import * as deletion from './sessions/scripts/delete-scripts.ts';
 import * as invocations from './sessions/scripts/invocation-scripts.ts';
@@ -14,12 +16,15 @@ import * as leases from './sessions/scripts/lease-scripts.ts';
 import * as pending from './sessions/scripts/pending-scripts.ts';
 import * as queues from './sessions/scripts/queue-scripts.ts';
 import * as sessions from './sessions/scripts/session-scripts.ts';
+import * as taking from './sessions/scripts/take-script.ts';
 
 const modules = [
   calls,
   jobs,
   credentials,
+  limits,
   memory,
+  busyLists,
   commits,
   deletion,
   invocations,
@@ -27,6 +32,7 @@ const modules = [
   pending,
   queues,
   sessions,
+  taking,
 ];
 
 /** All scripts of the store. */

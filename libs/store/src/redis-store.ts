@@ -7,6 +7,7 @@ import {
   type OptionNames,
   type SecretBox,
 } from '@agentmesh/protocol';
+import { type ApiKeys, apiKeys } from './access/api-keys.ts';
 import { type CallResults, callResults } from './calls/call-results.ts';
 import { type JobRecords, jobRecords } from './calls/job-records.ts';
 import {
@@ -19,6 +20,8 @@ import { credentialRecords } from './credentials/redis-credential-records.ts';
 import { RedisCredentialService } from './credentials/redis-credential-service.ts';
 import { RedisSignInService } from './credentials/redis-sign-in-service.ts';
 import { ensureFunctions } from './functions.ts';
+import { type CallerKeys, callerKeys } from './identity/caller-keys.ts';
+import { type RequestLimits, requestLimits } from './limits/request-limits.ts';
 import { MemoryVectors } from './memory/memory-vectors.ts';
 import { RedisMemoryService } from './memory/redis-memory-service.ts';
 import { appState } from './sessions/app-state.ts';
@@ -65,6 +68,12 @@ export interface RedisStore extends AsyncDisposable {
   readonly credentials?: CredentialServices;
   /** The descriptions of the credentials; present without a box too. */
   readonly credentialRecords: CredentialRecords;
+  /** The API keys of the gateways. */
+  readonly apiKeys: ApiKeys;
+  /** The public keys by which the identities of callers are checked. */
+  readonly callerKeys: CallerKeys;
+  /** The limits of callers, counted over all gateways. */
+  readonly requestLimits: RequestLimits;
   /** Checks that Redis answers. @throws MeshError `unavailable` when Redis does not answer within 2 s */
   ping(): Promise<void>;
   /**
@@ -139,6 +148,9 @@ export function storeOn(
       ...(options.retention && { retention: options.retention }),
     }),
     credentialRecords: credentialRecords(connection, keys),
+    apiKeys: apiKeys(connection, keys),
+    requestLimits: requestLimits(connection, keys),
+    callerKeys: callerKeys(connection, keys),
     callResults: callResults(connection, keys),
     jobs: jobRecords(connection, keys),
     memory: new RedisMemoryService({ connection, keys, vectors, ttlMs: memory.ttlMs }),

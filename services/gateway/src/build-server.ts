@@ -1,31 +1,56 @@
 import { MeshError } from '@agentmesh/protocol';
 import fastify, { type FastifyInstance } from 'fastify';
+import type { Authenticator } from './access/authenticator.ts';
+import { admit } from './access/check-access.ts';
+import type { CallerLimits } from './access/limit-requests.ts';
+import { recordRequest } from './access/record-request.ts';
 import type { GatewayConfig } from './context/config.ts';
 import type { GatewayContext } from './context/context.ts';
 import type { Route } from './context/route.ts';
 import { routes } from './handlers/index.ts';
 import { hostCheck } from './http/allowed-hosts.ts';
+import { originCheck } from './http/allowed-origins.ts';
 import { answerClientError, answerError } from './http/answer-error.ts';
+import { addBrowserHeaders } from './http/browser-headers.ts';
+import { holdAnswers } from './http/held-answers.ts';
+import { methodsAt } from './http/methods-at.ts';
 import type { ServerCertificate } from './http/tls.ts';
+import { withWebUi } from './web/routes.ts';
 
 /** Longest time in which the headers of a request must have arrived, in ms. */
 const headersTimeoutMs = 60_000;
 /** Longest time of a TLS handshake, in ms. A connection without one holds up the stop of the gateway. */
 const handshakeTimeoutMs = 5_000;
 
+/** Default of the bytes of large answers that clients have not read yet. */
+const defaultUnreadBytes = 134_217_728;
+
 export type ServerOptions = Pick<
   GatewayConfig,
   'bodyLimit' | 'requestTimeoutMs' | 'httpHost' | 'allowedHosts'
 > & {
+  /** The ways by which callers are authenticated; see `openAuthenticators`. */
+  authenticators: readonly Authenticator[];
+  /** The addresses of proxies that name the address of a caller; default none. */
+  trustProxy?: string | undefined;
+  /** The limits of callers; default none. */
+  limits?: CallerLimits | undefined;
+  /** The origins of pages that may call the gateway; default none. */
+  corsOrigins?: readonly string[] | undefined;
+  /** Bytes of large answers that clients have not read yet; default 128 MiB. */
+  unreadBytes?: number | undefined;
+  /** Number of connections; default unlimited. */
+  maxConnections?: number | undefined;
+  /** Serves ADK's web UI: the value of `MESH_ADK_WEB`. */
+  adkWeb?: string | undefined;
   /** Serves HTTPS; default HTTP. */
   certificate?: ServerCertificate | undefined;
 };
 
 /** Makes the HTTP server with all routes, not yet listening. */
-export function buildServer(
-  context: GatewayContext,
-  { bodyLimit, requestTimeoutMs, httpHost, allowedHosts, certificate }: ServerOptions,
-): FastifyInstance {
+export function buildServer(context: GatewayContext, options: ServerOptions): FastifyInstance {
+  const { bodyLimit, requestTimeoutMs, authenticators, limits: callerLimits, certificate } = options;
+  const { corsOrigins = [] } = options;
   // Node applies neither limit if the limit for the headers is longer than the limit for the request.
   const limits = {
     headersTimeout: Math.min(requestTimeoutMs, headersTimeoutMs),
@@ -39,12 +64,26 @@ export function buildServer(
       : { http: limits }),
     // Requests in hand end; idle keep-alive connections do not hold up the stop.
     forceCloseConnections: 'idle',
-    routerOptions: { maxParamLength: 16_384 },
+    trustProxy: options.trustProxy ?? false,
+    routerOptions: { maxParamLength: 16_384, ignoreTrailingSlash: true },
     frameworkErrors: (error, request, reply) => answerError(context.log, error, request, reply),
     clientErrorHandler: (error, socket) => answerClientError(context.log, error, socket),
   });
-  const checkHost = hostCheck(httpHost, allowedHosts);
-  server.addHook('onRequest', async ({ headers }) => checkHost(headers.host));
+  const all = withWebUi(routes, options.adkWeb);
+  if (options.maxConnections !== undefined) server.server.maxConnections = options.maxConnections;
+  const checkHost = hostCheck(options.httpHost, options.allowedHosts);
+  const isOpen = authenticators.some(({ way }) => way === 'none');
+  const checkOrigin = isOpen ? originCheck(corsOrigins) : () => {};
+  holdAnswers(server, {
+    mostBytes: options.unreadBytes ?? defaultUnreadBytes,
+    unreadMs: context.config.unreadMs,
+    log: context.log,
+  });
+  addBrowserHeaders(server, { origins: corsOrigins, isHttps: certificate !== undefined });
+  server.addHook('onRequest', async (request) => {
+    checkHost(request.headers.host);
+    checkOrigin(request);
+  });
   // Only JSON is read: a body of another type must not be read as JSON.
   server.removeAllContentTypeParsers();
   // An empty body counts as no body, even if the client declares JSON.
@@ -56,15 +95,27 @@ export function buildServer(
     }
   });
   server.setErrorHandler((error, request, reply) => answerError(context.log, error, request, reply));
-  server.setNotFoundHandler((request) => {
-    throw new MeshError(
-      'not_found',
-      `there is no ${request.method} ${request.url.split('?')[0]}; GET / lists what there is`,
-    );
+  const methodsOf = methodsAt(all);
+  server.setNotFoundHandler(({ method, url }, reply) => {
+    const path = url.split('?')[0] ?? '';
+    const methods = methodsOf(path).join(', ');
+    if (methods === '')
+      throw new MeshError('not_found', `there is no ${method} ${path}; GET / lists what there is`);
+    reply.header('allow', methods);
+    const message = `there is no ${method} ${path}; this address takes ${methods}`;
+    throw Object.assign(new Error(message), { statusCode: 405 });
   });
-  const add = (to: FastifyInstance, { method, url, handle }: Route) =>
-    to.route({ method, url, handler: (request, reply) => handle(context, request, reply) });
-  for (const route of routes.filter(({ takesBytes }) => !takesBytes)) add(server, route);
+  const add = (to: FastifyInstance, route: Route) =>
+    to.route({
+      method: route.method,
+      url: route.url,
+      onRequest: async (request, reply) => {
+        recordRequest(context, route, request, reply);
+        await admit({ ways: authenticators, limits: callerLimits }, route, request, reply);
+      },
+      handler: (request, reply) => route.handle(context, request, reply),
+    });
+  for (const route of all.filter(({ takesBytes }) => !takesBytes)) add(server, route);
   // Uploads are registered in a scope of their own: only their routes take a body of any type.
   server.register((uploads, _options, registered) => {
     uploads.removeAllContentTypeParsers();
@@ -76,7 +127,7 @@ export function buildServer(
       answerError(context.log, reported, request, reply);
     });
     uploads.addContentTypeParser('*', (_request, bytes, done) => done(null, bytes));
-    for (const route of routes.filter(({ takesBytes }) => takesBytes)) add(uploads, route);
+    for (const route of all.filter(({ takesBytes }) => takesBytes)) add(uploads, route);
     registered();
   });
   return server;

@@ -1,6 +1,8 @@
 import { connectService, servePending } from '@agentmesh/mesh';
 import { AsyncDisposableStack, MeshError } from '@agentmesh/protocol';
-import { type MainContext, startHealth } from '@agentmesh/service';
+import { type MainContext, startProbes } from '@agentmesh/service';
+import { openLimits } from './access/limit-requests.ts';
+import { openAuthenticators } from './access/open-authenticators.ts';
 import { startArtifactSweep } from './artifact-sweep.ts';
 import { buildServer } from './build-server.ts';
 import type { GatewayConfig } from './context/config.ts';
@@ -21,11 +23,11 @@ export async function startGateway(
   const certificate = readCertificate(config);
   await using owners = new AsyncDisposableStack();
   const mesh = owners.use(await connectService('gateway', config, log, { replica }));
+  const authenticators = openAuthenticators(config, { apiKeys: mesh.apiKeys, log });
+  const limits = openLimits(config, { requestLimits: mesh.requestLimits, log });
   let draining = false;
-  if (config.healthPort !== undefined) {
-    const ready = async () => (draining ? ['stopping'] : await mesh.problems());
-    owners.use(await startHealth({ port: config.healthPort, host: config.healthHost, ready }));
-  }
+  const ready = async () => (draining ? ['stopping'] : await mesh.problems());
+  owners.use(await startProbes({ config, ready, service: 'gateway', replica, log }));
   const pending = await servePending(mesh);
   owners.defer(() => pending.stop());
   const registration = await mesh.bus.register(
@@ -35,7 +37,10 @@ export async function startGateway(
   owners.defer(() => registration.stop());
   owners.use(startArtifactSweep(mesh, log));
   const stopping = new AbortController();
-  const server = buildServer({ mesh, config, log, stopping: stopping.signal }, { ...config, certificate });
+  const server = buildServer(
+    { mesh, config, log, stopping: stopping.signal },
+    { ...config, certificate, authenticators, limits },
+  );
   const close = orderlyClose(server);
   await server.listen({ port: config.httpPort, host: config.httpHost });
   owners.defer(async () => {

@@ -37,6 +37,18 @@ export const effectSpoils: Spoil[] = [
     },
   ],
   [
+    'a remote tool has its effect twice after a pause of its process, and NATS restarted before',
+    'effects-once',
+    (story) => {
+      const first = effectOf(story, 'remote');
+      const { lives, executions, faults } = story.history;
+      faults.push({ at: first.beganAt - 0.75, kind: 'restart', target: 'nats', forMs: 0.25 });
+      faults.push({ at: first.beganAt + 1, kind: 'restart', target: 'redis', forMs: 0.25 });
+      lives.find(({ life }) => life === first.life)?.pauses.push([first.beganAt, first.beganAt + 2]);
+      executions.push({ ...first, life: 'tool/2#1', replica: 'tool/2', beganAt: first.beganAt + 3 });
+    },
+  ],
+  [
     'a remote tool has its effect again after its process died too late for an excuse',
     'effects-once',
     (story) => {

@@ -47,3 +47,15 @@ it('judges a value that sessions share, unless a deleted session may have writte
   builder.remove(other);
   expect(check(builder.history)).toEqual([]);
 });
+
+it('allows a second effect after a pause of the process in which NATS restarted, and closed its connection', () => {
+  const { history, runs } = tellStory();
+  const first = history.executions.find(({ invocationId }) => invocationId === runs.remote.invocationId);
+  if (!first) throw new Error('the run has no effect');
+  const { beganAt } = first;
+  history.executions.push({ ...first, life: 'tool/2#1', replica: 'tool/2', beganAt: beganAt + 3 });
+  history.lives.find(({ life }) => life === first.life)?.pauses.push([beganAt, beganAt + 2]);
+  expect(check(history)).toMatchObject([{ rule: 'effects-once' }]);
+  history.faults.push({ at: beganAt - 0.5, kind: 'restart', target: 'nats', forMs: 1 });
+  expect(check(history)).toEqual([]);
+});

@@ -1,8 +1,9 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { every, header, type InvocationEnd, subjects } from '@agentmesh/protocol';
-import { connect, headers, type Msg, type NatsConnection } from '@nats-io/transport-node';
+import { busName, clientManifest } from '@agentmesh/mesh';
+import { every, everySession, header, type InvocationEnd, subjects } from '@agentmesh/protocol';
+import { headers, type Msg, type NatsConnection } from '@nats-io/transport-node';
 import { type EndNews, now } from '../check/history.ts';
-import type { Login } from '../field.ts';
+import { connectAs, type Login } from '../field/logins.ts';
 
 const names = subjects();
 
@@ -33,10 +34,7 @@ export interface NatsDoor extends AsyncDisposable {
 const ackMs = 1_500;
 
 export async function openNatsDoor(url: string, login: Login): Promise<NatsDoor> {
-  const connection = await connect({
-    servers: url.split(','),
-    ...login,
-    inboxPrefix: names.inboxPrefix(login.user),
+  const connection = await connectAs(url, busName(clientManifest), login, {
     maxReconnectAttempts: -1,
     reconnectTimeWait: 100,
     reconnectJitter: 100,
@@ -100,7 +98,7 @@ async function publishUntilSafe(
 
 /** Listens to the ends of all invocations: the subject of an event tells its invocation. */
 function listenForEnds(connection: NatsConnection, tell: (end: EndNews) => void): void {
-  connection.subscribe(names.invocationEvent(every, every), {
+  connection.subscribe(names.invocationWatch(everySession, every), {
     callback: (error, message) => {
       if (error || message.headers?.get(header.frame) !== 'result') return;
       const end = readEnd(message);

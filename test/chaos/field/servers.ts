@@ -30,17 +30,22 @@ export interface FieldNats {
 /** The settings with which Redis has each acknowledged write on the disk. */
 const safeArgs = ['--appendfsync', 'always'];
 
-export async function startFieldRedis(owners: AsyncDisposableStack, kind: RedisKind): Promise<FieldRedis> {
+/** Starts Redis with users, which are lines of an ACL file. The default user has all rights. */
+export async function startFieldRedis(
+  owners: AsyncDisposableStack,
+  kind: RedisKind,
+  users: string,
+): Promise<FieldRedis> {
   if (kind === 'sentinel') {
-    const { url, nodes, primary } = owners.use(await startRedisSentinel({ extraArgs: safeArgs }));
+    const { url, nodes, primary } = owners.use(await startRedisSentinel({ users, extraArgs: safeArgs }));
     return { kind, url, nodes, primary };
   }
   if (kind === 'cluster') {
-    const { url, nodes, primaryOf } = owners.use(await startRedisCluster({ extraArgs: safeArgs }));
+    const { url, nodes, primaryOf } = owners.use(await startRedisCluster({ users, extraArgs: safeArgs }));
     return { kind, url, nodes, primary: () => primaryOf('am') };
   }
   const server = owners.use(
-    await startRestartable((place) => startRedis({ ...place, appendOnly: true, extraArgs: safeArgs })),
+    await startRestartable((place) => startRedis({ ...place, users, appendOnly: true, extraArgs: safeArgs })),
   );
   return { kind, url: server.url, nodes: [server], primary: async () => server };
 }

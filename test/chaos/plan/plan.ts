@@ -1,4 +1,5 @@
 import { readFileSync, writeFileSync } from 'node:fs';
+import type { AccountForm } from '../field/logins.ts';
 import type { RedisKind } from '../field/servers.ts';
 import { type PlannedFault, planFaultsOf } from './faults.ts';
 import type { Mix } from './mixes.ts';
@@ -25,6 +26,8 @@ export interface PlanSettings {
   /** The mean time of a model's answer, in ms. */
   thinkMs: number;
   natsServers: number;
+  /** The form of the NATS accounts; a plan of an earlier version has the form `file`. */
+  accounts?: AccountForm;
   redisKind: RedisKind;
   waitReplicas: number;
 }

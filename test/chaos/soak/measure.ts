@@ -1,10 +1,9 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { setTimeout as delay } from 'node:timers/promises';
 import { provisionUser } from '@agentmesh/mesh';
-import { subjects } from '@agentmesh/protocol';
-import { connect } from '@nats-io/transport-node';
 import { Redis } from 'ioredis';
 import { now } from '../check/history.ts';
+import { connectAs } from '../field/logins.ts';
 import type { Field } from '../field.ts';
 import type { Sample } from './slopes.ts';
 
@@ -85,8 +84,7 @@ interface StreamList {
 }
 
 async function streamSizes({ natsUrl, login }: Field): Promise<Sample['values']> {
-  const inboxPrefix = subjects().inboxPrefix(provisionUser);
-  const connection = await connect({ servers: natsUrl.split(','), ...login(provisionUser), inboxPrefix });
+  const connection = await connectAs(natsUrl, provisionUser, login(provisionUser));
   try {
     const reply = await connection.request('$JS.API.STREAM.LIST', '{}', { timeout: 10_000 });
     const { streams = [] } = reply.json<StreamList>();

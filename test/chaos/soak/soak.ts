@@ -7,6 +7,7 @@ import { provisionUser } from '@agentmesh/mesh';
 import { app } from '../agents.ts';
 import { now } from '../check/history.ts';
 import { pathOfUser } from '../clients/gateway-door.ts';
+import { natsEnvironment } from '../field/logins.ts';
 import type { Field } from '../field.ts';
 import { makePlan, type PlanSettings } from '../plan/plan.ts';
 import { type ChaosOptions, type ChaosResult, type OpenMesh, openMesh, playRound } from '../run-chaos.ts';
@@ -63,14 +64,12 @@ export async function soak({ settings, minutes, onRound, ...options }: SoakOptio
 }
 
 /** Sweeps the work queues with the operator's command, as after a crash of NATS. */
-async function sweep({ natsUrl, redis, login }: Field): Promise<void> {
-  const { user, pass } = login(provisionUser);
+async function sweep({ natsUrl, redisUrlOf, login }: Field): Promise<void> {
   const env = {
     ...process.env,
     NATS_URL: natsUrl,
-    MESH_NATS_USER: user,
-    MESH_NATS_PASSWORD: pass,
-    REDIS_URL: redis.url,
+    ...natsEnvironment(login(provisionUser)),
+    REDIS_URL: redisUrlOf(provisionUser),
   };
   await promisify(execFile)(process.execPath, [operatorCommand, 'streams', 'sweep'], { env });
 }

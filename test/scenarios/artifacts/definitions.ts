@@ -22,6 +22,7 @@ async function riseOf<T>(work: () => Promise<T>): Promise<{ result: T; rise: num
 export const copyFile = new FunctionTool({
   name: 'copy_file',
   description: 'copies a file',
+  usesArtifacts: true,
   parameters: z.object({ name: z.string() }),
   async execute({ name }, context?: Context) {
     const found = await context?.loadArtifactStream(name);
@@ -52,6 +53,7 @@ export const helper = new LlmAgent({
 export const archivist = new LlmAgent({
   name: 'archivist',
   description: 'keeps files',
+  usesArtifacts: true,
   model,
   tools: [remoteTool('copy_file'), new AgentTool({ agent: remoteAgent('helper') })],
 });

@@ -17,6 +17,7 @@ export const desk = new FunctionTool({
   name: 'desk',
   description: 'files things',
   usesMemory: true,
+  usesArtifacts: true,
   credentialKeys: ['maps'],
   async execute(_input, context?: Context) {
     if (!context) return {};

@@ -244,6 +244,7 @@ async function askHere(agent: BaseAgent, message: Content, toolContext: Context)
     runConfig,
     carrier,
     pluginManager,
+    caller: context.caller,
     ...(transfers && { transfers: withoutHandOver(transfers) }),
     ...(abortSignal && { abortSignal }),
     ...(artifactService && { artifactService }),

@@ -157,12 +157,20 @@ export abstract class BaseArtifactService implements ArtifactService {
   }
 }
 
-function fileOf({ appName, userId, sessionId, filename }: ArtifactRef): OwnedFile {
+/** Returns the file of a request: its name decides whether it belongs to the session or to the user. */
+export function fileOf({ appName, userId, sessionId, filename }: ArtifactRef): OwnedFile {
   const ofUser = isOfUser(assertFilename(filename));
   return { owner: ofUser ? { appName, userId } : { appName, userId, sessionId }, filename };
 }
 
-function versionInfo({ version, canonicalUri, size, createTime, about }: StoredVersion): ArtifactVersion {
+/** Returns the metadata of a stored version. */
+export function versionInfo({
+  version,
+  canonicalUri,
+  size,
+  createTime,
+  about,
+}: StoredVersion): ArtifactVersion {
   const { mimeType, customMetadata } = about;
   return { version, canonicalUri, mimeType, size, createTime, customMetadata };
 }

@@ -31,7 +31,7 @@ export async function callAgentCallbacks(
   const callbackContext = new Context(originOf(context), { actions });
   const content =
     (await pluginManager.run(kind, { agent, callbackContext })) ??
-    (await firstResult(agent[kind], callbackContext));
+    (await firstResult(agent[kind], callbackContext, { callback: kind, context: callbackContext }));
   passToParent(context, actions);
   if (!content && !hasEffect(actions)) return undefined;
   return createEvent({

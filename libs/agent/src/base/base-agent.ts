@@ -25,6 +25,12 @@ export interface BaseAgentConfig {
   subAgents?: BaseAgent[];
   beforeAgentCallback?: BeforeAgentCallback;
   afterAgentCallback?: AfterAgentCallback;
+  /**
+   * Tells whether the code of the agent, its callbacks or `saveInputBlobsAsArtifacts` use files (artifacts). On
+   * a mesh with access rules, the service of an agent may use no files unless this option is set, or one of its
+   * tools or its instruction uses files. Default false.
+   */
+  usesArtifacts?: boolean;
 }
 
 /** Number of times that one invocation may tell an agent that a limit is reached. */
@@ -35,6 +41,7 @@ export const baseAgentOptions: OptionNames<BaseAgentConfig> = {
   subAgents: true,
   beforeAgentCallback: true,
   afterAgentCallback: true,
+  usesArtifacts: true,
 };
 
 /** ADK's agent options that have no effect here, with their replacements. */
@@ -101,6 +108,11 @@ export abstract class BaseAgent<C extends BaseAgentConfig = BaseAgentConfig> {
 
   get description(): string {
     return this.#description;
+  }
+
+  /** Tells whether the agent itself uses files. Its tools and sub-agents are not counted. */
+  get usesArtifacts(): boolean {
+    return this.config.usesArtifacts ?? false;
   }
 
   /**

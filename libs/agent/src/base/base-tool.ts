@@ -19,6 +19,11 @@ export interface BaseToolConfig {
    */
   usesMemory?: boolean;
   /**
+   * Tells whether the tool uses files (artifacts). On a mesh with access rules, the service of a tool may use
+   * no files without it. Default false.
+   */
+  usesArtifacts?: boolean;
+  /**
    * The keys of the credentials that the tool requests. On a mesh with access rules, its service may use no
    * other credentials. Default: none.
    */
@@ -48,6 +53,7 @@ export abstract class BaseTool {
   readonly #isLongRunning: boolean;
   readonly #answerWithinMs: number | undefined;
   readonly #usesMemory: boolean;
+  readonly #usesArtifacts: boolean;
   readonly #credentialKeys: readonly string[];
 
   /**
@@ -60,6 +66,7 @@ export abstract class BaseTool {
     isLongRunning = false,
     answerWithinMs,
     usesMemory = false,
+    usesArtifacts = false,
     credentialKeys = [],
   }: BaseToolConfig) {
     this.name = assertName('tool', name);
@@ -70,6 +77,7 @@ export abstract class BaseTool {
     }
     this.#answerWithinMs = answerWithinMs;
     this.#usesMemory = usesMemory;
+    this.#usesArtifacts = usesArtifacts;
     this.#credentialKeys = [...credentialKeys];
   }
 
@@ -93,6 +101,11 @@ export abstract class BaseTool {
   /** Tells whether the tool uses the memories of the user. */
   get usesMemory(): boolean {
     return this.#usesMemory;
+  }
+
+  /** Tells whether the tool uses files. */
+  get usesArtifacts(): boolean {
+    return this.#usesArtifacts;
   }
 
   /** The keys of the credentials that the tool requests. */

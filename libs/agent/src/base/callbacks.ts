@@ -3,6 +3,7 @@ import type { Content } from '@google/genai';
 import type { LlmRequest, LlmResponse } from './base-llm.ts';
 import type { BaseTool } from './base-tool.ts';
 import type { Context, ReadonlyContext } from './context.ts';
+import { isCallersFault } from './failure.ts';
 
 type Awaitable<T> = T | Promise<T>;
 /** One function or several; the first function that returns a value decides. */
@@ -85,16 +86,40 @@ export function asList<T>(callbacks: OneOrMore<T> | undefined): T[] {
   return Array.isArray(callbacks) ? callbacks : [callbacks];
 }
 
-/** Calls the callbacks in order and returns the first result. */
+/** The place of callbacks in an agent's work: their name, their context, and the tool around which they are. */
+export interface CallbackPlace {
+  callback: keyof LlmCallbacks | 'beforeAgentCallback' | 'afterAgentCallback';
+  context: Context;
+  tool?: string;
+}
+
+/**
+ * Calls the callbacks in order and returns the first result. Reports an exception of a callback to the operator
+ * and throws it.
+ */
 export async function firstResult<P, R>(
   callbacks: readonly ((params: P) => Awaitable<R | undefined>)[],
   params: P,
+  place: CallbackPlace,
 ): Promise<R | undefined> {
   for (const callback of callbacks) {
-    const result = await callback(params);
-    if (result !== undefined && result !== null) return result;
+    try {
+      const result = await callback(params);
+      if (result !== undefined && result !== null) return result;
+    } catch (error) {
+      reportCallback(place, error);
+      throw error;
+    }
   }
   return undefined;
+}
+
+function reportCallback({ callback, context, tool }: CallbackPlace, error: unknown): void {
+  if (context.abortSignal?.aborted || isCallersFault(error)) return;
+  const { agentName: agent, invocationId, sessionId, functionCallId: callId } = context;
+  const ids = { agent, invocationId, sessionId, ...(callId !== undefined && { callId }) };
+  const ofTool = tool !== undefined && { tool };
+  context.services.onFailure?.({ what: 'callback', name: callback, ...ofTool, ...ids, error });
 }
 
 /** A function that makes an instruction anew at every step; its return value is used unchanged. */

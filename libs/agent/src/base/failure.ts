@@ -2,17 +2,20 @@ import { MeshError } from '@agentmesh/protocol';
 import { ApiError } from '@google/genai';
 
 /**
- * An exception of a tool or of a model. The agent continues with the message of the exception; the stack is
- * for the operator of the process.
+ * An exception of a tool, of a model or of a callback. After an exception of a tool or a model the agent
+ * continues with its message; an exception of a callback goes to the caller of the runner. The stack is for the
+ * operator of the process.
  */
 export interface Failure {
-  what: 'tool' | 'model';
-  /** Name of the tool, or of the model. */
+  what: 'tool' | 'model' | 'callback';
+  /** Name of the tool, of the model, or of the callback, such as `beforeToolCallback`. */
   name: string;
   agent: string;
   invocationId: string;
   sessionId: string;
-  /** Id of the call, for a tool. */
+  /** Name of the tool around whose call the callback is. */
+  tool?: string;
+  /** Id of the call, for a tool and for the callbacks around it. */
   callId?: string;
   error: unknown;
 }
@@ -24,10 +27,11 @@ export type OnFailure = (failure: Failure) => void;
 
 /**
  * Prints a failure with its stack to stderr: the default of a runner in one process. Errors that a model's
- * server returns are skipped, because the event already holds them.
+ * server returns are skipped, because the event already holds them, and errors of callbacks, because the caller
+ * of the runner gets them.
  */
 export const printFailure: OnFailure = ({ what, name, agent, invocationId, callId, error }) => {
-  if (error instanceof ApiError) return;
+  if (error instanceof ApiError || what === 'callback') return;
   const call = callId === undefined ? '' : `, call ${callId}`;
   console.error(`${what} ${name} failed (agent ${agent}, invocation ${invocationId}${call}):`, error);
 };

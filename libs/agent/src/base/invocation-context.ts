@@ -1,4 +1,4 @@
-import type { Event, OptionNames, RunConfig } from '@agentmesh/protocol';
+import type { Caller, Event, OptionNames, RunConfig } from '@agentmesh/protocol';
 import type { Content } from '@google/genai';
 import type { ArtifactService } from '../artifacts/artifact-service.ts';
 import type { CredentialService } from '../credentials/credential-service.ts';
@@ -52,6 +52,8 @@ export interface InvocationContextFields extends InvocationServices {
   transfers?: TransferPort;
   /** Headers of every message that is sent for this invocation: trace context, deadline, depth. */
   carrier?: Readonly<Record<string, string>>;
+  /** The authenticated caller who began the run; absent when nobody was authenticated. */
+  caller?: Caller | undefined;
   pluginManager?: PluginManager;
   /** Receives the events of an agent that a tool call runs. Absent when nobody watches. */
   observe?: (event: Event) => void;
@@ -100,6 +102,7 @@ export class InvocationContext {
   readonly abortSignal: AbortSignal | undefined;
   readonly transfers: TransferPort | undefined;
   readonly carrier: Readonly<Record<string, string>>;
+  readonly caller: Caller | undefined;
   readonly pluginManager: PluginManager;
   readonly artifactService: ArtifactService | undefined;
   readonly memoryService: BaseMemoryService | undefined;
@@ -136,6 +139,7 @@ export class InvocationContext {
     this.abortSignal = fields.abortSignal;
     this.transfers = fields.transfers;
     this.carrier = fields.carrier ?? {};
+    this.caller = fields.caller;
     this.pluginManager = fields.pluginManager ?? new PluginManager();
     this.artifactService = fields.artifactService;
     this.memoryService = fields.memoryService;

@@ -1,4 +1,4 @@
-import { MeshError } from '@agentmesh/protocol';
+import { type Caller, MeshError } from '@agentmesh/protocol';
 import type { Content } from '@google/genai';
 import { State } from '../events/state.ts';
 import type { Session } from '../sessions/session.ts';
@@ -13,6 +13,8 @@ export interface ContextOrigin {
   abortSignal?: AbortSignal | undefined;
   /** The invocation, when an agent of this process runs it. */
   invocation?: InvocationContext;
+  /** The authenticated caller, for a context without an invocation. */
+  caller?: Caller | undefined;
   /** The services for a context without an invocation: the context of a tool in a process of its own. */
   services?: InvocationServices;
 }
@@ -53,6 +55,15 @@ export class ReadonlyContext {
   /** The invocation, when an agent of this process runs it; undefined in a tool with a process of its own. */
   get invocationContext(): InvocationContext | undefined {
     return this.origin.invocation;
+  }
+
+  /**
+   * The authenticated caller who sent the message of this run to a gateway, with its user and its roles in the
+   * app. No service can make one up. Undefined when nobody was authenticated: in one process, for a program on
+   * NATS, and at a gateway with `MESH_HTTP_AUTH=none`.
+   */
+  get caller(): Caller | undefined {
+    return this.origin.invocation?.caller ?? this.origin.caller;
   }
 
   /** The services that this process provides. */

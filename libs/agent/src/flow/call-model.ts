@@ -46,7 +46,11 @@ async function* answer(
   const { beforeModelCallback, afterModelCallback } = agent.callbacks;
   const replacement =
     (await pluginManager.run('beforeModelCallback', { callbackContext: context, llmRequest: request })) ??
-    (await firstResult(beforeModelCallback, { context, request }));
+    (await firstResult(
+      beforeModelCallback,
+      { context, request },
+      { callback: 'beforeModelCallback', context },
+    ));
   if (replacement) {
     yield orEmptyResponseError(replacement);
     return;
@@ -55,7 +59,11 @@ async function* answer(
     const replaced =
       !failed &&
       ((await pluginManager.run('afterModelCallback', { callbackContext: context, llmResponse: response })) ??
-        (await firstResult(afterModelCallback, { context, response })));
+        (await firstResult(
+          afterModelCallback,
+          { context, response },
+          { callback: 'afterModelCallback', context },
+        )));
     yield replaced ? orEmptyResponseError(replaced) : response;
   }
 }
@@ -106,7 +114,12 @@ async function* askModel(
         callbackContext: context,
         llmRequest: request,
         error,
-      })) ?? (await firstResult(agent.callbacks.onModelErrorCallback, { context, request, error }));
+      })) ??
+      (await firstResult(
+        agent.callbacks.onModelErrorCallback,
+        { context, request, error },
+        { callback: 'onModelErrorCallback', context },
+      ));
     yield replacement ? { response: replacement } : { response: describeFailure(error), failed: true };
   }
 }

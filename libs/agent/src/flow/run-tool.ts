@@ -35,6 +35,7 @@ export async function* runTool(
   const plugins = context.invocationContext?.pluginManager;
   const call = { tool, args, context };
   const pluginCall = { tool, toolArgs: args, toolContext: context };
+  const about = { context, tool: tool.name };
   const fail = async (thrown: unknown): Promise<ToolOutcome> => {
     context.abortSignal?.throwIfAborted();
     if (isCredentialFailure(thrown)) throw thrown;
@@ -45,14 +46,23 @@ export async function* runTool(
       context.services.onFailure?.(failureOf(tool, context, thrown));
     const replacement =
       (await plugins?.run('onToolErrorCallback', { ...pluginCall, error })) ??
-      (agent && (await firstResult(agent.callbacks.onToolErrorCallback, { ...call, error })));
+      (agent &&
+        (await firstResult(
+          agent.callbacks.onToolErrorCallback,
+          { ...call, error },
+          { callback: 'onToolErrorCallback', ...about },
+        )));
     const response = replacement ?? { error: toolErrorText(tool.name, error) };
     return { response, isLastWord: true, failed: true };
   };
   const attempt = async function* (): AsyncGenerator<Json, ToolOutcome, void> {
     const replacement =
       (await plugins?.run('beforeToolCallback', pluginCall)) ??
-      (agent && (await firstResult(agent.callbacks.beforeToolCallback, call)));
+      (agent &&
+        (await firstResult(agent.callbacks.beforeToolCallback, call, {
+          callback: 'beforeToolCallback',
+          ...about,
+        })));
     if (replacement) return { response: wrapResult(replacement), isLastWord: false };
     try {
       return yield* executeTool(tool, args, context);
@@ -67,7 +77,12 @@ export async function* runTool(
   const response = outcome.response as Json;
   const replaced =
     (await plugins?.run('afterToolCallback', { ...pluginCall, result: response })) ??
-    (agent && (await firstResult(agent.callbacks.afterToolCallback, { ...call, response })));
+    (agent &&
+      (await firstResult(
+        agent.callbacks.afterToolCallback,
+        { ...call, response },
+        { callback: 'afterToolCallback', ...about },
+      )));
   await askPerson(context, tool.isRemote);
   return replaced ? { ...outcome, response: wrapResult(replaced) } : outcome;
 }

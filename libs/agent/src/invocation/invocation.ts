@@ -1,4 +1,4 @@
-import type { AnsweredBy, Event, RunConfig } from '@agentmesh/protocol';
+import type { AnsweredBy, Caller, Event, RunConfig } from '@agentmesh/protocol';
 import type { Content } from '@google/genai';
 import type { BaseAgent } from '../base/base-agent.ts';
 import type { BaseContextCompactor } from '../base/context-compactor.ts';
@@ -38,6 +38,8 @@ export interface InvocationOptions extends InvocationServices {
   /** The message; absent when the invocation continues after a transfer or a crash. */
   newMessage?: Content;
   stateDelta?: Record<string, unknown>;
+  /** The `temp:` state of the invocation, keys with their prefix; default: it is read. */
+  temp?: Readonly<Record<string, unknown>>;
   /** Metadata of the user's event. */
   customMetadata?: Record<string, unknown>;
   /** The sender of the answers in the message; recorded in its event, under `customMetadata.answeredBy`. */
@@ -46,6 +48,8 @@ export interface InvocationOptions extends InvocationServices {
   abortSignal?: AbortSignal;
   transfers?: TransferPort;
   carrier?: Readonly<Record<string, string>>;
+  /** The authenticated caller who began the run. */
+  caller?: Caller | undefined;
   pluginManager?: PluginManager;
   /**
    * Branch, path and start of the journal, when a workflow agent of another process runs this agent as a
@@ -88,7 +92,7 @@ export async function* runInvocation(options: InvocationOptions): AsyncGenerator
     return event.partial ? event : await sessionService.appendEvent({ session, event });
   };
   const ref = { appName: session.appName, userId: session.userId, sessionId: session.id, invocationId };
-  Object.assign(session.state, (await sessionService.invocations.get(ref)).temp);
+  Object.assign(session.state, options.temp ?? (await sessionService.invocations.get(ref)).temp);
   if (newMessage) {
     const id = messageEventId(options, session.id);
     if (!logIndex(session.events).has(id)) {
@@ -185,6 +189,7 @@ function contextOf(options: InvocationOptions, userContent: Content | undefined)
   const {
     newMessage: _message,
     stateDelta: _delta,
+    temp: _temp,
     customMetadata: _metadata,
     answeredBy: _answeredBy,
     isAsked: _isAsked,
@@ -241,11 +246,14 @@ async function messageEvent(
 }
 
 function metadataOf(
-  { customMetadata, answeredBy }: InvocationOptions,
+  { customMetadata, answeredBy, caller, session }: InvocationOptions,
   { parts = [] }: Content,
 ): Record<string, unknown> | undefined {
-  if (!answeredBy || !parts.some(({ functionResponse }) => functionResponse)) return customMetadata;
-  return { ...customMetadata, answeredBy };
+  const isAnswer = answeredBy && parts.some(({ functionResponse }) => functionResponse);
+  // An operator who asks in the name of a user must not approve it.
+  const isOther = caller?.user !== undefined && caller.user !== session.userId;
+  if (!isAnswer && !isOther) return customMetadata;
+  return { ...customMetadata, ...(isAnswer && { answeredBy }), ...(isOther && { sentBy: caller.user }) };
 }
 
 function replacementId(context: InvocationContext): string {

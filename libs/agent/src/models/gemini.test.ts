@@ -93,6 +93,16 @@ describe('a model that fails', () => {
   });
 });
 
+it('throws the reason of an abort while the model is silent', async () => {
+  const { llm, requests } = await gemini([{ hang: true }]);
+  const aborted = new AbortController();
+  const answer = Array.fromAsync(llm.generateContentAsync(request, false, aborted.signal));
+  const failed = expect(answer).rejects.toThrow('enough');
+  await until(() => requests.length === 1);
+  aborted.abort(new Error('enough'));
+  await failed;
+});
+
 describe('the thoughts of a model', () => {
   const thought: Part = { text: 'They want the time.', thought: true, thoughtSignature: 'dGhvdWdodA==' };
   const call: Part = { functionCall: { name: 'now', args: {} }, thoughtSignature: 'Y2FsbA==' };

@@ -1,6 +1,5 @@
 import { assertOptions, MeshError, type OptionNames } from '@agentmesh/protocol';
 import {
-  ApiError,
   type Content,
   type GenerateContentParameters,
   type GenerateContentResponse,
@@ -201,8 +200,9 @@ async function* assemble(
 }
 
 function describe(error: unknown, signal: AbortSignal | undefined): unknown {
-  if (signal?.aborted || error instanceof ApiError) return error;
   if (error instanceof Error && error.name === 'AbortError') {
+    // The client does not tell the reason of the abort.
+    if (signal?.aborted) return signal.reason;
     return new MeshError('deadline_exceeded', 'the model did not answer in time', { cause: error });
   }
   return error;

@@ -8,6 +8,8 @@ export const unknownPerson = 'unknown';
 export interface Answerer {
   answeredBy?: AnsweredBy | undefined;
   userId: string;
+  /** The other users who sent the messages that led to the question, such as an operator for this user. */
+  senders?: readonly string[] | undefined;
   /** True for an answer that was checked in the session of the calling agent, which asked the same question. */
   isChecked?: boolean | undefined;
 }
@@ -19,13 +21,13 @@ export interface Answerer {
  */
 export function assertMayAnswer(
   { id, name, args }: Pick<Question, 'id' | 'name' | 'args'>,
-  { answeredBy, userId, isChecked }: Answerer,
+  { answeredBy, userId, senders = [], isChecked }: Answerer,
 ): void {
   const policy = policyOf({ name, args });
   if (!policy || isChecked) return;
   const { by = unknownPerson, roles = [] } = answeredBy ?? {};
   const hasRole = policy.roles?.some((role) => roles.includes(role)) ?? true;
-  const isAsker = policy.notByAsker && (by === userId || by === unknownPerson);
+  const isAsker = policy.notByAsker && [userId, unknownPerson, ...senders].includes(by);
   if (hasRole && !isAsker) return;
   const person = by === unknownPerson ? 'a person whom the answer does not name' : by;
   throw new MeshError(
@@ -44,5 +46,5 @@ function describe({ roles, notByAsker }: ConfirmableBy, userId: string): string 
   const who = roles
     ? `a person with ${roles.length > 1 ? 'one of the roles' : 'the role'} ${roles.join(', ')}`
     : 'any person';
-  return notByAsker ? `${who} who is not ${userId}, the user of the session` : who;
+  return notByAsker ? `${who} who is not ${userId}, the user of the session, and has not asked for it` : who;
 }

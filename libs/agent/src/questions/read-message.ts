@@ -56,7 +56,10 @@ export function readMessage(
     const answered = openQuestion(question, response, events);
     answeredHere.set(answered.id, { ...answered, answer: response });
     if (via === 'deadline') return expiredPart(part, answered);
-    assertMayAnswer(answered, answerer);
+    assertMayAnswer(answered, {
+      ...answerer,
+      senders: sendersIn(index.ofInvocation(answered.event.invocationId)),
+    });
     if (!isReserved(via)) assertInTime(answered.event, answered);
     const checked = checkAnswer(answered, response);
     if (answered.name !== questionNames.credential) return { ...part, functionResponse: checked };
@@ -71,6 +74,13 @@ export function readMessage(
     };
   });
   return { content: { ...message, parts: read }, credentials };
+}
+
+/** Returns the users who sent the messages of a user in these events, as far as they are other users. */
+function sendersIn(events: readonly Event[]): string[] {
+  return events.flatMap(({ author, customMetadata }) =>
+    author === 'user' && typeof customMetadata?.sentBy === 'string' ? [customMetadata.sentBy] : [],
+  );
 }
 
 /**

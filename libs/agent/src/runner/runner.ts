@@ -19,7 +19,7 @@ import { turnNeed } from '../invocation/turn-need.ts';
 import { InMemoryMemoryService } from '../memory/in-memory-memory-service.ts';
 import type { BaseMemoryService } from '../memory/memory-service.ts';
 import { InMemorySessionService } from '../sessions/in-memory/session-service.ts';
-import type { InvocationRef } from '../sessions/invocations.ts';
+import type { RunEnd } from '../sessions/invocations.ts';
 import { SessionCache } from '../sessions/session-cache.ts';
 import { noSession } from '../sessions/session-errors.ts';
 import { rewindSession } from '../sessions/session-history.ts';
@@ -168,10 +168,8 @@ export class Runner {
     const need = turnNeed(agent, { ofApp: this.#compactors, message: rest.newMessage });
     const session = await this.#sessionCache.open({ appName, userId, sessionId, ...run }, need);
     if (!session) throw noSession({ appName, userId, sessionId });
-    let failure: MeshError | undefined = new MeshError(
-      'cancelled',
-      'the caller stopped reading before the end of the run',
-    );
+    // This end is recorded when the caller stops reading before the end of the run.
+    let end: RunEnd = { status: 'failed', error: stoppedReading };
     try {
       for await (const event of runInvocation({
         agent,
@@ -186,14 +184,15 @@ export class Runner {
       })) {
         if (event.author !== 'user') yield event;
       }
-      failure = undefined;
+      end = { status: 'completed' };
       this.#sessionCache.keep(session);
     } catch (error) {
-      failure = MeshError.from(error, `agent ${agent.name} failed`);
-      if (!request.abortSignal?.aborted) throw error;
-      failure = new MeshError('cancelled', 'the run was aborted', { cause: error });
+      const isAborted = request.abortSignal?.aborted === true;
+      const failure = isAborted ? aborted : MeshError.from(error, `agent ${agent.name} failed`).toWire();
+      end = { status: 'failed', error: failure };
+      if (!isAborted) throw error;
     } finally {
-      await this.#end({ appName, userId, sessionId, ...run }, failure);
+      await sessionService.invocations.end({ appName, userId, sessionId, ...run }, end);
     }
   }
 
@@ -235,18 +234,17 @@ export class Runner {
     };
   }
 
-  async #end(ref: InvocationRef, failure: MeshError | undefined): Promise<void> {
-    await this.sessionService.invocations.end(
-      ref,
-      failure ? { status: 'failed', error: failure.toWire() } : { status: 'completed' },
-    );
-  }
-
   /** Closes the toolsets of all agents. */
   async close(): Promise<void> {
     await closeToolsets(this.agent);
   }
 }
+
+const stoppedReading = {
+  code: 'cancelled',
+  message: 'the caller stopped reading before the end of the run',
+};
+const aborted = { code: 'cancelled', message: 'the run was aborted' };
 
 export interface InMemoryRunnerConfig extends RunnerRoot, InvocationServices {}
 

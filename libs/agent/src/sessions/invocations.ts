@@ -63,9 +63,39 @@ export interface InvocationRecord {
   error?: { code: string; message: string };
 }
 
+/** An invocation one of whose runs has ended, and the session that this run may have freed. */
+export interface EndedInvocation extends InvocationRecord {
+  /** Number of the last event of the session; 0 for a session that is gone. No event of the run follows it. */
+  lastSeq: number;
+  /**
+   * True if no run has the session or waits for it, and no run of the user waits for a free session: there is no
+   * run to start.
+   */
+  isIdle: boolean;
+}
+
+/** The number of model calls that a commit counts together with its event. */
+export interface CallCount {
+  /** Model calls that the store does not know; a commit counts them and sets this to what is left. */
+  uncounted: number;
+  /** The number of model calls of the invocation in the store, over all its processes, as last seen. */
+  counted: number;
+}
+
 /** Returns the error of an attempt at a part that was closed. */
 export function closedPartError(): MeshError {
   return new MeshError('cancelled', 'its caller has given this ask up');
+}
+
+/** The services that work for the run that has a session. */
+export interface SessionWork {
+  invocationId: string;
+  /** The agent whose service took the session last; absent when it did not say its name. */
+  agent?: string;
+  /** The parts of the invocation that were begun and not closed. */
+  parts: readonly string[];
+  /** The tools in other processes that work on calls of the invocation, each once. */
+  tools: readonly string[];
 }
 
 /** The records of invocations, shared by all processes that work on an invocation. */
@@ -88,6 +118,18 @@ export interface Invocations {
   closePart(ref: InvocationRef, part: string): Promise<void>;
 
   /**
+   * Notes that a tool in another process works on a call, before the tool gets the call. The note is gone after
+   * {@link dropCall}, and with the record of the invocation.
+   */
+  noteCall(ref: InvocationRef, call: { id: string; tool: string }): Promise<void>;
+
+  /** Removes the note of a call: nobody waits for its result any more, or the result is there. */
+  dropCall(ref: InvocationRef, id: string): Promise<void>;
+
+  /** Returns the work for the run that has a session now; undefined while no run has it. Changes nothing. */
+  workIn(ref: SessionRef): Promise<SessionWork | undefined>;
+
+  /**
    * Counts one model call of the invocation and returns the new total over all its processes.
    *
    * @throws MeshError `aborted` for an old token, as `appendEvent` does
@@ -105,11 +147,11 @@ export interface Invocations {
 
   /**
    * Records the end of the run that the ref names, and frees the session. The first end of a run stays: a
-   * second call changes nothing. Returns the current record of the invocation.
+   * second call changes nothing.
    *
    * @throws MeshError `aborted` for an old token, as `appendEvent` does
    */
-  end(ref: InvocationRef, end: RunEnding, token?: number): Promise<InvocationRecord>;
+  end(ref: InvocationRef, end: RunEnding, token?: number): Promise<EndedInvocation>;
 }
 
 /** Returns the end of a run of an invocation; undefined while it runs. */

@@ -44,6 +44,9 @@ export interface PendingCalls {
    */
   list(request: { appName: string; userId: string; sessionId?: string }): Promise<PendingCall[]>;
 
+  /** Lists the pending calls of a tool in all sessions of a user, including child sessions. Changes nothing. */
+  ofTool(user: { appName: string; userId: string }, tool: string): Promise<PendingCall[]>;
+
   /** Returns a call while it is pending. */
   get(ref: CallRef): Promise<PendingCall | undefined>;
 

@@ -1,5 +1,5 @@
 import type { SessionRef } from '@agentmesh/protocol';
-import type { InvocationRef, RunEnd } from './invocations.ts';
+import type { InvocationRecord, InvocationRef, RunEnd } from './invocations.ts';
 import type { UserOwner } from './user-records.ts';
 
 /**
@@ -8,23 +8,41 @@ import type { UserOwner } from './user-records.ts';
  */
 export type WhenBusy = 'enqueue' | 'reject' | 'interrupt';
 
+/** A session that a delivery of a run has. */
+export interface HeldSession {
+  /** The invocation has the session, and this delivery has the invocation. */
+  state: 'held';
+  /**
+   * The fencing token for commits; 1 at first, one more with each successful `take` of the invocation.
+   */
+  token: number;
+  /**
+   * Number of consecutive deliveries, including this one, that have taken the invocation without
+   * committing anything or giving it back.
+   */
+  begun: number;
+  /** Number of the last event of the session. Only this delivery can now commit for a run. */
+  seq: number;
+  /** The session, among all of its id: see {@link TurnSession}. */
+  incarnation: string;
+  /**
+   * Number of attempts at the part that the delivery names, including this one; 1 if no message brought
+   * the run.
+   */
+  attempt: number;
+  /** The record of the invocation, which now has this run. */
+  record: InvocationRecord;
+  /** The entry of the session in the list of busy sessions: see {@link SessionLeases.noteIdle}. */
+  mark: string;
+  /** Reason of a cancellation. */
+  cancelled?: string;
+}
+
 /** The result of `take` for a delivery of a run. */
 export type TakenSession =
-  | {
-      /** The invocation has the session, and this delivery has the invocation. */
-      state: 'held';
-      /**
-       * The fencing token for commits; 1 at first, one more with each successful `take` of the invocation.
-       */
-      token: number;
-      /**
-       * Number of consecutive deliveries, including this one, that have taken the invocation without
-       * committing anything or giving it back.
-       */
-      begun: number;
-      /** Reason of a cancellation. */
-      cancelled?: string;
-    }
+  | HeldSession
+  /** A run with `onlyNew` has been taken before. Nothing has changed. */
+  | { state: 'begun' }
   | {
       /** Another invocation has the session, or an earlier one must have it first. */
       state: 'busy';
@@ -32,6 +50,8 @@ export type TakenSession =
       holder?: string;
       /** True when no invocation has the session and the user has the full share of running runs. */
       isFull?: true;
+      /** True for a run with `reject` that does not wait, because another run comes before it in the session. */
+      isRejected?: true;
     }
   /** The user has too many waiting runs; the end of this run is recorded. */
   | { state: 'refused' }
@@ -81,6 +101,8 @@ export interface TakeOptions {
    * Default: behind all waiting runs.
    */
   place?: number;
+  /** The agent whose service takes the session; see {@link SessionWork}. */
+  agent?: string;
   /** Place of an earlier run of the session that has not arrived yet. The session is then busy. */
   earlier?: number | undefined;
   /** The session for which the run was accepted; default any session of this id. */
@@ -94,6 +116,11 @@ export interface TakeOptions {
   limits?: UserLimits | undefined;
   /** True for a run that must not begin now: it gets `free` when it could have the session. */
   onlyWaits?: boolean;
+  /**
+   * True for a caller that has not looked at the invocation: it takes nothing over, and gets `begun` when the
+   * invocation had a session before.
+   */
+  onlyNew?: boolean;
 }
 
 /** A run whose turn it is. */
@@ -187,6 +214,12 @@ export interface SessionLeases {
    * begin.
    */
   promote(ref: InvocationRef, options?: PromoteOptions): Promise<boolean>;
+
+  /**
+   * Takes an idle session off the list of busy sessions, unless another process has noted or checked it since
+   * `take` returned the mark. May be left out: the next search finds that the session is idle.
+   */
+  noteIdle(ref: SessionRef, mark: string): Promise<void>;
 
   /** Counts the runs of the user that wait, in all sessions. */
   countWaiting(user: UserOwner): Promise<number>;

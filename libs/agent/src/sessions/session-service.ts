@@ -1,5 +1,5 @@
 import type { Event, SessionRef } from '@agentmesh/protocol';
-import type { Attempt, Invocations, RunEnding } from './invocations.ts';
+import type { Attempt, CallCount, Invocations, RunEnding } from './invocations.ts';
 import type { PendingCalls } from './pending-calls.ts';
 import type { Session } from './session.ts';
 import type { SessionLeases } from './session-leases.ts';
@@ -36,6 +36,8 @@ export interface CreateSessionRequest {
   userId: string;
   state?: Record<string, unknown>;
   sessionId?: string;
+  /** True for an id that was never used before: nothing can be left of an earlier session of this id. */
+  isNewId?: boolean;
   /** True for the session of an agent that is used as a tool: it is not listed. */
   hidden?: boolean;
 }
@@ -58,6 +60,8 @@ export interface AppendEventRequest {
   aside?: boolean;
   /** Id of a call that must still be pending. */
   whileOpen?: string;
+  /** Model calls that are counted in the same step; the store brings the numbers up to date. */
+  calls?: CallCount;
   /** The end of a run of the event's invocation, whose last event this is. */
   end?: { resume?: string | undefined; as: RunEnding };
 }

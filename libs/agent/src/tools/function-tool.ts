@@ -67,6 +67,11 @@ export interface FunctionToolOptions<P extends ToolParameters | undefined> {
    */
   usesMemory?: boolean;
   /**
+   * Tells whether `execute` uses files (artifacts). On a mesh with access rules, the service of a tool may use
+   * no files without it. Default false.
+   */
+  usesArtifacts?: boolean;
+  /**
    * The keys of the credentials that `execute` requests. On a mesh with access rules, its service may use no
    * other credentials. Default: none.
    */
@@ -91,6 +96,7 @@ export const functionToolOptions: OptionNames<FunctionToolOptions<undefined>> = 
   confirmableBy: true,
   timeoutMs: true,
   usesMemory: true,
+  usesArtifacts: true,
   credentialKeys: true,
 };
 
@@ -121,6 +127,7 @@ export class FunctionTool<P extends ToolParameters | undefined = undefined> exte
       isLongRunning: options.isLongRunning ?? false,
       ...(options.answerWithinMs !== undefined && { answerWithinMs: options.answerWithinMs }),
       usesMemory: options.usesMemory ?? false,
+      usesArtifacts: options.usesArtifacts ?? false,
       credentialKeys: options.credentialKeys ?? [],
     });
     this.#parameters = options.parameters;

@@ -22,6 +22,7 @@ export class LoadArtifactsTool extends BaseTool {
     super({
       name: 'load_artifacts',
       description: 'Loads files of this conversation, and shows what is in them.',
+      usesArtifacts: true,
     });
   }
 

@@ -106,6 +106,11 @@ export interface BrokerLink {
    */
   enqueue(packet: Packet): Promise<{ duplicate: boolean; isSure: boolean }>;
   openWork(queue: QueueName): Promise<WorkSource>;
+  /**
+   * True for a broker whose {@link nextWork} compares a pattern with every message that waits: nats-server before
+   * 2.10. A subject without wildcards costs the same on every broker.
+   */
+  readonly isSlowWithPatterns: boolean;
   /** Reads the first message of a kind of work with this subject, or pattern, and at least this number. */
   nextWork(kind: QueueKind, subject: string, from: number): Promise<StoredPacket | undefined>;
   /**
@@ -116,7 +121,8 @@ export interface BrokerLink {
 
   putCard(key: string, bytes: Uint8Array): Promise<void>;
 
-  objects(bucket: string): ObjectBucket;
+  /** @param isWrittenOnce true for a bucket in which the first record of an object counts, and no later one */
+  objects(bucket: string, isWrittenOnce?: boolean): ObjectBucket;
   records(bucket: string): RecordBucket;
 
   close(): Promise<void>;

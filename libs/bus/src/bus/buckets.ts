@@ -1,3 +1,5 @@
+import { MeshError } from '@agentmesh/protocol';
+
 /** The description of an object, without its bytes. */
 export interface StoredObject {
   /** In bytes. */
@@ -5,6 +7,27 @@ export interface StoredObject {
   /** Epoch ms. */
   createTime: number;
   metadata: Record<string, string>;
+  /** The SHA-256 of the bytes in base64url; undefined for an object of another client with another digest. */
+  digest: string | undefined;
+}
+
+/** A piece of an object. */
+export interface StoredPiece {
+  bytes: Uint8Array;
+  /** The place at which the next piece is searched. */
+  next: number;
+}
+
+/** The description of all pieces of an object. */
+export interface ObjectPieces {
+  /** Number of the pieces. */
+  count: number;
+  /** The place of the first piece, as {@link ObjectBucket.putPiece} returned it; 0 without pieces. */
+  first: number;
+  /** Length of all pieces together, in bytes. */
+  size: number;
+  /** The SHA-256 of the bytes in base64url. */
+  digest: string;
 }
 
 /** An object whose bytes are read as a stream. */
@@ -29,6 +52,19 @@ export interface ObjectBucket {
     bytes: AsyncIterable<Uint8Array>,
     metadata?: Record<string, string>,
   ): Promise<{ id: string; size: number }>;
+  /**
+   * Stores a piece of an object that is written piece by piece, by any process that knows the id: letters, digits,
+   * `_` and `-`. A piece that is stored again within two minutes is stored once. Returns the place of the piece.
+   */
+  putPiece(id: string, index: number, bytes: Uint8Array): Promise<number>;
+  /**
+   * Completes an object from its pieces. May be repeated.
+   *
+   * @throws MeshError `failed_precondition` when another number of pieces is stored
+   */
+  complete(id: string, pieces: ObjectPieces, metadata?: Record<string, string>): Promise<void>;
+  /** Returns the first piece of an object from a place on, 0 for the beginning; undefined when there is none. */
+  piece(id: string, from: number): Promise<StoredPiece | undefined>;
   /** Returns undefined when there is no such object. */
   info(id: string): Promise<StoredObject | undefined>;
   open(id: string): Promise<OpenedObject | undefined>;
@@ -57,6 +93,8 @@ export interface StoredRecord {
  * tokens with dots between them. Throws the errors of {@link ObjectBucket}.
  */
 export interface RecordBucket {
+  /** Tells whether this service has the right to read the bucket. */
+  isReadable(): Promise<boolean>;
   read(key: string): Promise<StoredRecord>;
   /**
    * Returns false when the value has another revision by now. When the broker was away meanwhile, a
@@ -67,4 +105,12 @@ export interface RecordBucket {
   remove(key: string, revision: number): Promise<boolean>;
   /** Returns the keys that begin with these tokens. Reads the server's index, not the values. */
   keys(...tokens: string[]): Promise<string[]>;
+}
+
+/** Makes the error for an object whose pieces are not those that its writer counted. */
+export function otherPieces(count: number, stored: number): MeshError {
+  return new MeshError(
+    'failed_precondition',
+    `the object has ${stored} pieces, not ${count}; write it again under a new id`,
+  );
 }

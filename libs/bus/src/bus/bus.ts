@@ -94,7 +94,7 @@ export interface ConsumeOptions {
 
 /** The description of a service in the NATS services protocol ($SRV.PING, INFO, STATS; ADR-32 of NATS). */
 export interface ServiceInfo {
-  kind: ServiceKind | 'gateway';
+  kind: ServiceKind | 'gateway' | 'keeper';
   /** Letters, digits, `_` and `-`. */
   name: string;
   version: string;
@@ -167,9 +167,10 @@ export interface Bus extends AsyncDisposable {
    * Yields the run commands of sessions with this id that were accepted before a place and are not
    * acknowledged, in order. Takes nothing from a queue.
    *
+   * @param agents the agents whose commands are wanted; default all. Commands of others may come too.
    * @throws MeshError `permission_denied` for a service without the right to read the stream of runs
    */
-  earlierRuns(session: string, before: number): AsyncIterable<StoredItem>;
+  earlierRuns(session: string, before: number, agents?: readonly string[]): AsyncIterable<StoredItem>;
   /**
    * Works on the updates of the long-running calls of the agent's service, as {@link Bus.consumeRuns} does on
    * runs.

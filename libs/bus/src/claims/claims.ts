@@ -4,12 +4,13 @@ import { heartbeatMs } from '../bus/bus.ts';
 import { pause } from '../bus/pause.ts';
 import { fits } from '../messages/message-size.ts';
 import { createByteBudget } from './byte-budget.ts';
+import { openPayload, sealedLength, sealPayload } from './seal.ts';
 
 /**
  * Payloads that are too large for a message of the broker ("claim check" in the Enterprise Integration
- * Patterns). The payload lies in a bucket, and a message without a payload refers to it. The object is
- * written before the message; after a crash between the two, an operator's sweep removes the object, or the
- * bucket's time to live.
+ * Patterns). The payload lies encrypted in a bucket. A message without a payload refers to it and has the key,
+ * so that only those who get the message can read the payload. The object is written before the message; after
+ * a crash between the two, an operator's sweep removes the object, or the bucket's time to live.
  */
 export interface Claims {
   /**
@@ -60,20 +61,24 @@ export function createClaims(link: BrokerLink, subjects: Subjects): Claims {
     arriving: createByteBudget(budgets.arriving),
     answering: createByteBudget(budgets.answering),
   };
-  const bucketOf = (kind: ClaimKind) => link.objects(subjects.claimBucket(kind));
+  const bucketOf = (kind: ClaimKind) => link.objects(subjects.claimBucket(kind), true);
   const removals = new Set<Promise<void>>();
+  /** False once the broker has refused a removal: behind accounts no service may remove payloads, which expire. */
+  let mayRemove = true;
 
   /**
    * Removes an object, also after a long outage of the broker. If it cannot be removed, an operator's sweep
    * removes it, or the bucket's time to live.
    */
   async function remove(kind: ClaimKind, id: string) {
-    while (!link.closed.aborted) {
+    while (!link.closed.aborted && mayRemove) {
       try {
         await bucketOf(kind).delete(id);
         return;
       } catch (thrown) {
-        if (!MeshError.from(thrown).retryable) return;
+        const { code, retryable } = MeshError.from(thrown);
+        if (code === 'permission_denied') mayRemove = false;
+        if (!retryable) return;
         await pause(againMs, link.closed);
       }
     }
@@ -84,29 +89,31 @@ export function createClaims(link: BrokerLink, subjects: Subjects): Claims {
       if (fits(packet, link.maxPayload)) return packet;
       const { bytes, headers } = packet;
       if (bytes.length > maxPayloadBytes) throw tooLarge(bytes.length);
-      const { id } = await bucketOf(kind).put(once(bytes));
-      const claim = `${kind}.${id}.${bytes.length}`;
+      const sealed = sealPayload(bytes);
+      const { id } = await bucketOf(kind).put(sealed.bytes);
+      const claim = `${kind}.${id}.${bytes.length}.${sealed.key}`;
       return { ...packet, bytes: new Uint8Array(), headers: { ...headers, [header.claim]: claim } };
     },
 
     async restore(packet, onChunk = () => {}) {
       if (!isClaim(packet)) return packet;
-      const { kind, id, size } = readClaim(packet);
+      const { kind, id, size, key } = readClaim(packet);
       const object = await bucketOf(kind).open(id);
-      if (!object || object.size !== size) {
+      if (!object || object.size !== sealedLength(size)) {
         await object?.bytes.cancel();
         throw new MeshError(
           'failed_precondition',
           `the payload of a message on ${packet.subject}, ${size} bytes, is not there any more; send the message again`,
         );
       }
-      const bytes = new Uint8Array(size);
-      let at = 0;
-      for await (const chunk of object.bytes) {
-        bytes.set(chunk, at);
-        at += chunk.length;
-        onChunk();
-      }
+      const bytes = await openPayload(object.bytes, size, key, onChunk).catch((cause: unknown) => {
+        if (cause instanceof MeshError) throw cause;
+        throw new MeshError(
+          'failed_precondition',
+          `the payload of a message on ${packet.subject} was changed; send the message again`,
+          { cause },
+        );
+      });
       const { [header.claim]: _claim, ...headers } = packet.headers;
       return { ...packet, bytes, headers };
     },
@@ -128,11 +135,8 @@ export function createClaims(link: BrokerLink, subjects: Subjects): Claims {
   };
 }
 
-async function* once(bytes: Uint8Array) {
-  yield bytes;
-}
-
-const claimPattern = /^(news|work)\.([\w-]{1,64})\.(\d{1,15})$/;
+/** The kind of the claim, the id of its object, the length of its payload in bytes, and the key. */
+const claimPattern = /^(news|work)\.([\w-]{1,64})\.(\d{1,15})\.([\w-]{43})$/;
 
 /**
  * Reads a claim.
@@ -140,11 +144,11 @@ const claimPattern = /^(news|work)\.([\w-]{1,64})\.(\d{1,15})$/;
  * @throws MeshError `invalid_argument` unless it names an object in one of our own buckets, within the size
  * limit
  */
-function readClaim({ headers }: Packet): { kind: ClaimKind; id: string; size: number } {
-  const [, kind, id, size] = claimPattern.exec(headers[header.claim] ?? '') ?? [];
-  if ((kind === 'news' || kind === 'work') && id !== undefined) {
+function readClaim({ headers }: Packet): { kind: ClaimKind; id: string; size: number; key: string } {
+  const [, kind, id, size, key] = claimPattern.exec(headers[header.claim] ?? '') ?? [];
+  if ((kind === 'news' || kind === 'work') && id !== undefined && key !== undefined) {
     if (Number(size) > maxPayloadBytes) throw tooLarge(Number(size));
-    return { kind, id, size: Number(size) };
+    return { kind, id, size: Number(size), key };
   }
   throw new MeshError('invalid_argument', `the header ${header.claim} of a message names no payload`);
 }

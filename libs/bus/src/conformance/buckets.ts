@@ -1,4 +1,4 @@
-import { randomBytes } from 'node:crypto';
+import { createHash, randomBytes } from 'node:crypto';
 import { subjects } from '@agentmesh/protocol';
 import { describe, expect, it } from 'vitest';
 import type { Scene } from './world.ts';
@@ -42,6 +42,40 @@ export function describeBuckets(scene: Scene): void {
       for (const [n, { id }] of ids.entries()) {
         expect((await readAll((await objects.open(id))?.bytes)).equals(all[n] ?? Buffer.of())).toBe(true);
       }
+    });
+
+    it('keeps an object that two processes write and read piece by piece', async () => {
+      const buses = await Promise.all(['one', 'two'].map((each) => scene.connect(scene.name(each))));
+      const of = (n: number) => (buses[n % 2] ?? expect.fail()).objects(bucket);
+      const id = scene.name('pieces').replaceAll(/\W/g, '-');
+      const pieces = Array.from({ length: 5 }, () => randomBytes(200_000));
+      let first = 0;
+      for (const [n, piece] of pieces.entries()) {
+        const place = await of(n).putPiece(id, n, piece);
+        if (n === 0) first = place;
+        // The acknowledgement of the first writer was lost.
+        expect(await of(n + 1).putPiece(id, n, piece)).toBe(place);
+      }
+      expect(await of(0).open(id)).toBeUndefined();
+      const whole = Buffer.concat(pieces);
+      const digest = createHash('sha256').update(whole).digest('base64url');
+      const all = { count: 5, first, size: whole.length, digest };
+      const others = of(0).complete(id, { ...all, count: 4 });
+      await expect(others).rejects.toMatchObject({ code: 'failed_precondition' });
+      for (const n of [0, 1]) await of(n).complete(id, all, { a: 'b' });
+      expect(await of(0).info(id)).toMatchObject({ size: whole.length, digest, metadata: { a: 'b' } });
+      expect((await readAll((await of(1).open(id))?.bytes)).equals(whole)).toBe(true);
+      const found: Uint8Array[] = [];
+      for (let from = 0; ; ) {
+        const piece = await of(found.length).piece(id, from);
+        if (!piece) break;
+        found.push(piece.bytes);
+        from = piece.next;
+      }
+      expect(Buffer.concat(found).equals(whole)).toBe(true);
+      await of(0).delete(id);
+      expect(await of(0).piece(id, 0)).toBeUndefined();
+      expect(await of(0).ids()).not.toContain(id);
     });
 
     it('leaves nothing behind of a stream that fails, and of an object that is deleted', async () => {

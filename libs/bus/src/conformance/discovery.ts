@@ -1,4 +1,4 @@
-import { type Card, cardSchema, subjects } from '@agentmesh/protocol';
+import { type Card, cardSchema, header, subjects } from '@agentmesh/protocol';
 import { until } from '@agentmesh/testing';
 import { describe, expect, it } from 'vitest';
 import { ask, echo, expectCode, gather, textOf } from './expect.ts';
@@ -109,6 +109,13 @@ export function describeDiscovery({ connect, openLink, provision, kill, name }: 
       expect(stats.endpoints).toMatchObject([
         { name: 'ask', subject, queue_group: 'q', num_requests: 3, num_errors: 0, last_error: '' },
         { name: 'call', num_requests: 1, num_errors: 1, last_error: 'internal: internal error' },
+      ]);
+      // A ping that asks for them gets the counters, and no text of an error.
+      const counted = await ask(link, `$SRV.PING.${agent}`, '', { [header.accept]: 'stats' });
+      await until(() => counted.length > 0, { what: 'the counters' });
+      expect(JSON.parse(textOf(counted[0])).endpoints).toMatchObject([
+        { num_requests: 3 },
+        { num_errors: 1, last_error: '' },
       ]);
       const [{ processing_time: total, average_processing_time: average }] = stats.endpoints;
       expect(total).toBeGreaterThan(0);

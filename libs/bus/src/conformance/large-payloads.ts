@@ -6,11 +6,22 @@ import { gather, resultOf, textOf } from './expect.ts';
 import type { Scene } from './world.ts';
 
 const names = subjects();
+const someSession = { appName: 'app', userId: 'user', sessionId: 's' };
 const mebibyte = 2 ** 20;
+/** The key of no payload. */
+const key = 'k'.repeat(43);
 /** Makes a large text of one letter. */
 const large = (letter: string, size = 5 * mebibyte) => letter.repeat(size);
 
 const kept = (bus: Bus, kind: ClaimKind) => bus.objects(names.claimBucket(kind)).ids();
+/** Decrypts an object as a program without agentmesh does. */
+async function decrypted(stored: Uint8Array<ArrayBuffer>, sealKey: string): Promise<string> {
+  const raw = Buffer.from(sealKey, 'base64url');
+  const aes = await crypto.subtle.importKey('raw', raw, 'AES-GCM', false, ['decrypt']);
+  const plain = await crypto.subtle.decrypt({ name: 'AES-GCM', iv: new Uint8Array(12) }, aes, stored);
+  return Buffer.from(plain).toString();
+}
+
 /**
  * Waits until the bucket holds no objects but the earlier objects; other tests leave objects that nobody
  * takes.
@@ -81,7 +92,7 @@ export function describeLargePayloads(scene: Scene): void {
       const [speaker, ...listeners] = await Promise.all(
         ['speaker', 'one', 'two'].map((each) => connect(each)),
       );
-      const subject = names.invocationEvent(name('i'), 's');
+      const subject = names.sessionNews(someSession, name('i'), 's');
       const heard: string[][] = [[], []];
       for (const [n, listener] of listeners.entries())
         await listener.subscribe(subject, (message) => void heard[n]?.push(String(message.json())));
@@ -178,11 +189,13 @@ export function describeLargePayloads(scene: Scene): void {
       link.send({ subject, headers: {}, bytes: new TextEncoder().encode('{}'), reply: `${link.inbox}.p` });
       await until(() => replies.length === 1);
       expect(textOf(replies[0])).toBe('');
-      const [kind, id = '', size] = replies[0]?.headers[header.claim]?.split('.') ?? [];
+      const [kind, id = '', size, sealKey = ''] = replies[0]?.headers[header.claim]?.split('.') ?? [];
       expect([kind, size]).toEqual(['news', String(5 * mebibyte + 2)]);
       const object = await link.objects(names.claimBucket('news')).open(id);
-      const text = Buffer.concat(await Array.fromAsync(object?.bytes ?? [])).toString();
-      expect(JSON.parse(text)).toBe(large('p'));
+      const stored = Buffer.concat(await Array.fromAsync(object?.bytes ?? []));
+      // Reading the bucket without the message tells nothing.
+      expect(stored.includes('pppp')).toBe(false);
+      expect(JSON.parse(await decrypted(stored, sealKey))).toBe(large('p'));
       await link.objects(names.claimBucket('news')).delete(id);
     });
 
@@ -221,7 +234,7 @@ export function describeLargePayloads(scene: Scene): void {
         });
         expect(await resultOf(bus.request(subject, 'asked', { headers }))).toBe('asked');
         const heard: unknown[] = [];
-        const news = names.invocationEvent(name('i'), 's');
+        const news = names.sessionNews(someSession, name('i'), 's');
         await callee.subscribe(news, (message) => void heard.push(message.json()));
         await bus.publish(news, 'told', { headers });
         await bus.enqueue(names.agentRun(agent, 's'), 'given', { headers, messageId: `${agent}.1` });
@@ -239,24 +252,27 @@ export function describeLargePayloads(scene: Scene): void {
       },
     );
 
-    it.each(['x', 'news.a', 'news..1', 'other.a.1', 'news.a.1.b', 'news.no-such.5', 'news.a.999999999'])(
-      'named by the claim %j, which is none, are refused',
-      async (claim) => {
-        const callee = await connect('callee');
-        const link = await scene.openLink();
-        const subject = names.toolCall(name('t'));
-        await callee.serve(subject, async function* () {
-          yield { type: 'result', data: 'ok' };
-        });
-        const replies: Parameters<Parameters<typeof link.listen>[1]>[0][] = [];
-        await link.listen(`${link.inbox}.p`, (packet) => void replies.push(packet));
-        const headers = { [header.claim]: claim };
-        link.send({ subject, headers, bytes: new Uint8Array(), reply: `${link.inbox}.p` });
-        await until(() => replies.length === 1);
-        expect(replies[0]?.headers[header.error]).toMatch(
-          /names no payload|not there any more|over the limit/,
-        );
-      },
-    );
+    it.each([
+      'x',
+      'news.a.1',
+      `news..1.${key}`,
+      `other.a.1.${key}`,
+      'news.a.1.b',
+      `news.no-such.5.${key}`,
+      `news.a.999999999.${key}`,
+    ])('named by the claim %j, which is none, are refused', async (claim) => {
+      const callee = await connect('callee');
+      const link = await scene.openLink();
+      const subject = names.toolCall(name('t'));
+      await callee.serve(subject, async function* () {
+        yield { type: 'result', data: 'ok' };
+      });
+      const replies: Parameters<Parameters<typeof link.listen>[1]>[0][] = [];
+      await link.listen(`${link.inbox}.p`, (packet) => void replies.push(packet));
+      const headers = { [header.claim]: claim };
+      link.send({ subject, headers, bytes: new Uint8Array(), reply: `${link.inbox}.p` });
+      await until(() => replies.length === 1);
+      expect(replies[0]?.headers[header.error]).toMatch(/names no payload|not there any more|over the limit/);
+    });
   });
 }

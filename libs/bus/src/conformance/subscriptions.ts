@@ -1,16 +1,17 @@
-import { subjects } from '@agentmesh/protocol';
+import { every, everySession, subjects } from '@agentmesh/protocol';
 import { until } from '@agentmesh/testing';
 import { describe, expect, it } from 'vitest';
 import { expectCode } from './expect.ts';
 import type { Scene } from './world.ts';
 
 const names = subjects();
+const someSession = { appName: 'app', userId: 'user', sessionId: 's' };
 
 export function describeSubscriptions({ connect, name }: Scene): void {
   describe('publish and subscribe', () => {
     it('brings every message to every subscriber, in order', async () => {
       const [sender, one, two] = await Promise.all([connect('sender'), connect('one'), connect('two')]);
-      const subject = names.invocationEvent(name('inv'), 's');
+      const subject = names.sessionNews(someSession, name('inv'), 's');
       const seen: unknown[][] = [[], []];
       await one.subscribe(subject, (message) => seen[0]?.push(message.json()));
       await two.subscribe(subject, (message) => seen[1]?.push(message.json()));
@@ -24,16 +25,17 @@ export function describeSubscriptions({ connect, name }: Scene): void {
       const bus = await connect('one');
       const ref = { appName: name('app'), userId: 'u.1', sessionId: 's 1' };
       const seen: string[] = [];
-      await bus.subscribe(names.allSessionEvents, ({ subject, headers }) => {
+      await bus.subscribe(names.sessionEvent(everySession, every, every), ({ subject, headers }) => {
         seen.push(`${subject} ${headers.traceparent}`);
       });
-      await bus.publish(names.sessionEvent(ref), {}, { headers: { traceparent: 'tp' } });
-      await until(() => seen.includes(`${names.sessionEvent(ref)} tp`));
+      const published = names.sessionEvent(ref, 'i', 's');
+      await bus.publish(published, {}, { headers: { traceparent: 'tp' } });
+      await until(() => seen.includes(`${published} tp`));
     });
 
     it('sends payloads as JSON, so that a received payload shares nothing with the sent one', async () => {
       const bus = await connect('one');
-      const subject = names.invocationEvent(name('inv'), 's');
+      const subject = names.sessionNews(someSession, name('inv'), 's');
       const seen: unknown[] = [];
       await bus.subscribe(subject, (message) => seen.push(message.json()));
       const payload = { list: [1], gone: undefined, when: new Date(0) };
@@ -46,7 +48,7 @@ export function describeSubscriptions({ connect, name }: Scene): void {
     it('delivers nothing after stop, and continues after a subscriber throws', async () => {
       const problems: string[] = [];
       const bus = await connect('one', { onError: (_, where) => problems.push(where) });
-      const subject = names.invocationEvent(name('inv'), 's');
+      const subject = names.sessionNews(someSession, name('inv'), 's');
       const seen: unknown[] = [];
       const throwing = await bus.subscribe(subject, () => {
         throw new Error('a defect');
@@ -64,7 +66,7 @@ export function describeSubscriptions({ connect, name }: Scene): void {
 
     it('refuses messages that cannot be sent', async () => {
       const bus = await connect('one');
-      const subject = names.invocationEvent(name('inv'), 's');
+      const subject = names.sessionNews(someSession, name('inv'), 's');
       for (const bad of ['a b', 'a.*', 'a.>', '', 'a..b', 'a\r\nPUB b 0']) {
         await expectCode(bus.publish(bad, 1), 'invalid_argument', /subject/);
       }

@@ -1,4 +1,12 @@
-import { cardSchema, header, MeshError, parse, type QueueName, type Subjects } from '@agentmesh/protocol';
+import {
+  cardSchema,
+  header,
+  MeshError,
+  parse,
+  type QueueName,
+  type StoredCard,
+  type Subjects,
+} from '@agentmesh/protocol';
 import type { BrokerLink, OnError, Packet } from '../bus/broker-link.ts';
 import {
   type Bus,
@@ -121,14 +129,15 @@ export function createBus(parts: BusParts): Bus {
       return { duplicate };
     },
 
-    earlierRuns: (session, before) => earlierRuns({ link, claims, subjects }, session, before),
+    earlierRuns: (session, before, agents) =>
+      earlierRuns({ link, claims, subjects }, { session, before, agents }),
     consumeRuns: (name, handler, options) => work({ kind: 'run', name }, handler, options),
     consumeOperations: (name, handler, options) => work({ kind: 'operation', name }, handler, options),
     consumeJobs: (name, handler, options) => work({ kind: 'job', name }, handler, options),
 
     async announce(card) {
       parse(cardSchema, card, `the card of ${card.kind} ${card.name}`);
-      const bytes = encodeJson(card);
+      const bytes = encodeJson({ ...card, replica } satisfies StoredCard);
       await whenConnected(link);
       await link.putCard(subjects.cardKey(card.kind, card.name), bytes);
     },

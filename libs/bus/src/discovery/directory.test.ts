@@ -1,5 +1,5 @@
 import { cardSchema, subjects } from '@agentmesh/protocol';
-import { expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { encodeJson } from '../messages/json.ts';
 import { createDirectory } from './directory.ts';
 
@@ -41,4 +41,27 @@ it('calls its watchers for changes only, even when one of them throws', () => {
   stop();
   sink.delete('agent.a');
   expect(told).toBe(2);
+});
+
+describe('a card with a field that is not known', () => {
+  const card = { kind: 'tool', name: 'clock', declaration: { name: 'clock', later: 1 }, longRuning: true };
+
+  it('is not used when a program without agentmesh wrote it, and the error names the field', () => {
+    const problems: string[] = [];
+    const { directory, sink } = createDirectory(names, (error) => problems.push(String(error)));
+    sink.set('tool.clock', encodeJson(card));
+    expect(directory.get('tool', 'clock')).toBeUndefined();
+    expect(problems).toEqual([
+      expect.stringContaining(
+        'card tool.clock is not valid: field "longRuning" is not known; did you mean longRunning?',
+      ),
+    ]);
+  });
+
+  it('is used without the field when a replica wrote it, which may be newer', () => {
+    const { directory, sink } = createDirectory(names, (error) => expect.fail(String(error)));
+    sink.set('tool.clock', encodeJson({ ...card, replica: 'tool_clock-1-00000000' }));
+    expect(directory.get('tool', 'clock')).toMatchObject({ longRunning: false });
+    expect(directory.get('tool', 'clock')).not.toHaveProperty('longRuning');
+  });
 });

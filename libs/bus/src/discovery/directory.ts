@@ -1,9 +1,9 @@
 import {
   type Card,
-  cardSchema,
   type Provisioned,
   parse,
   provisionedSchema,
+  readCard,
   type ServiceKind,
   type Subjects,
 } from '@agentmesh/protocol';
@@ -62,7 +62,7 @@ export function createDirectory(
 
   function read(key: string, bytes: Uint8Array): Card | undefined {
     try {
-      const card = parse(cardSchema, decodeJson(bytes), `card ${key}`);
+      const card = readCard(decodeJson(bytes), `card ${key}`);
       // A service may write only under its own key. A card that names another service must not be taken for
       // its card.
       const ownKey = cardKey(card.kind, card.name);

@@ -1,5 +1,5 @@
-import { randomUUID } from 'node:crypto';
-import type { ObjectBucket, RecordBucket, StoredObject } from '../bus/buckets.ts';
+import { createHash, randomUUID } from 'node:crypto';
+import { type ObjectBucket, otherPieces, type RecordBucket, type StoredObject } from '../bus/buckets.ts';
 
 /** Buckets as in JetStream. The first use makes a bucket. */
 export interface MemoryBuckets {
@@ -8,6 +8,12 @@ export interface MemoryBuckets {
 }
 
 type MemoryObject = StoredObject & { chunks: Uint8Array[] };
+
+function digestOf(chunks: readonly Uint8Array[]): string {
+  const hash = createHash('sha256');
+  for (const chunk of chunks) hash.update(chunk);
+  return hash.digest('base64url');
+}
 
 export function createBuckets(): MemoryBuckets {
   const objects = new Map<string, ObjectBucket>();
@@ -25,6 +31,8 @@ export function createBuckets(): MemoryBuckets {
 
 function memoryObjects(): ObjectBucket {
   const kept = new Map<string, MemoryObject>();
+  /** The pieces of unfinished objects. */
+  const unfinished = new Map<string, Uint8Array[]>();
   const info = (id: string): StoredObject | undefined => {
     const { chunks: _chunks, ...stored } = kept.get(id) ?? {};
     return 'size' in stored ? structuredClone(stored) : undefined;
@@ -35,8 +43,26 @@ function memoryObjects(): ObjectBucket {
       for await (const chunk of bytes) chunks.push(chunk.slice());
       const id = randomUUID();
       const size = chunks.reduce((sum, chunk) => sum + chunk.length, 0);
-      kept.set(id, { size, createTime: Date.now(), metadata: { ...metadata }, chunks });
+      const digest = digestOf(chunks);
+      kept.set(id, { size, createTime: Date.now(), metadata: { ...metadata }, digest, chunks });
       return { id, size };
+    },
+    async putPiece(id, index, bytes) {
+      const chunks = unfinished.get(id) ?? [];
+      chunks[index] ??= bytes.slice();
+      unfinished.set(id, chunks);
+      return index;
+    },
+    async complete(id, { count, size, digest }, metadata = {}) {
+      if (kept.has(id)) return;
+      const chunks = unfinished.get(id) ?? [];
+      if (chunks.length !== count) throw otherPieces(count, chunks.length);
+      kept.set(id, { size, createTime: Date.now(), metadata: { ...metadata }, digest, chunks });
+      unfinished.delete(id);
+    },
+    async piece(id, from) {
+      const bytes = kept.get(id)?.chunks[from];
+      return bytes && { bytes: bytes.slice(), next: from + 1 };
     },
     info: async (id) => info(id),
     async open(id) {
@@ -46,8 +72,11 @@ function memoryObjects(): ObjectBucket {
       );
       return stored && { ...stored, bytes };
     },
-    delete: async (id) => void kept.delete(id),
-    ids: async () => [...kept.keys()],
+    async delete(id) {
+      kept.delete(id);
+      unfinished.delete(id);
+    },
+    ids: async () => [...kept.keys(), ...unfinished.keys()],
     lastWritten: async (id) => kept.get(id)?.createTime,
   };
 }
@@ -57,6 +86,7 @@ function memoryRecords(): RecordBucket {
   let last = 0;
   const isCurrent = (key: string, revision: number) => (kept.get(key)?.revision ?? 0) === revision;
   return {
+    isReadable: async () => true,
     async read(key) {
       const { value, revision = 0 } = kept.get(key) ?? {};
       return { value: value?.slice(), revision };

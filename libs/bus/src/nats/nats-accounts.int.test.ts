@@ -1,4 +1,4 @@
-import { every, type Frame, subjects } from '@agentmesh/protocol';
+import { every, everySession, type Frame, subjects } from '@agentmesh/protocol';
 import { freePort, until } from '@agentmesh/testing';
 import { startNats } from '@agentmesh/testing/servers';
 import { connect, type NatsConnection } from '@nats-io/transport-node';
@@ -7,8 +7,9 @@ import type { Bus } from '../bus/bus.ts';
 import { connectNats } from './connect-nats.ts';
 
 const names = subjects();
+const someSession = { appName: 'app', userId: 'user', sessionId: 's' };
 const call = names.toolCall('adder');
-const events = names.invocationEvent(every, 'tool_adder');
+const events = names.sessionNews(everySession, every, 'tool_adder');
 
 /** Two accounts: the agent may call the tool, and hears its events. */
 const configuration = `
@@ -107,10 +108,13 @@ describe('services in accounts of their own', () => {
     await world.tool.register({ kind: 'tool', name: 'adder', version: '1.0.0', description: '' }, [call]);
     expect(await world.agent.isServed('adder')).toBe(true);
     const heard: string[] = [];
-    await world.agent.subscribe(names.invocationEvent('i', every), ({ subject }) => void heard.push(subject));
-    await world.tool.publish(names.invocationEvent('i', 'agent_other'), 'forged');
-    await world.tool.publish(names.invocationEvent('i', 'tool_adder'), 'true');
+    await world.agent.subscribe(
+      names.invocationWatch(everySession, 'i'),
+      ({ subject }) => void heard.push(subject),
+    );
+    await world.tool.publish(names.sessionNews(someSession, 'i', 'agent_other'), 'forged');
+    await world.tool.publish(names.sessionNews(someSession, 'i', 'tool_adder'), 'true');
     await until(() => heard.length > 0);
-    expect(heard).toEqual([names.invocationEvent('i', 'tool_adder')]);
+    expect(heard).toEqual([names.sessionNews(someSession, 'i', 'tool_adder')]);
   });
 });

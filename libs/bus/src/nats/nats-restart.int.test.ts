@@ -12,6 +12,7 @@ import { connectNats } from './connect-nats.ts';
 import { provision } from './operator/provision.ts';
 
 const names = subjects();
+const someSession = { appName: 'app', userId: 'user', sessionId: 's' };
 
 describe('a NATS server that is killed and comes back', () => {
   const dataDir = mkdtempSync(join(tmpdir(), 'mesh-bus-'));
@@ -109,7 +110,7 @@ describe('a NATS server that is killed and comes back', () => {
     const seen: unknown[] = [];
     let gaps = 0;
     await watcher.subscribe(
-      names.invocationEvent('i', 's'),
+      names.sessionNews(someSession, 'i', 's'),
       (message) => seen.push(message.json()),
       () => {
         gaps += 1;
@@ -127,7 +128,7 @@ describe('a NATS server that is killed and comes back', () => {
       what: 'both to be cut off',
     });
     // Messages that are sent while the server is away wait for it.
-    const published = service.publish(names.invocationEvent('i', 's'), 'meanwhile');
+    const published = service.publish(names.sessionNews(someSession, 'i', 's'), 'meanwhile');
     const asked = resultOf(watcher.request(names.agentAsk('a'), 'hello'));
     const announced = service.announce(card('2.0.0'));
     for (const promise of [published, asked, announced]) promise.catch(() => {});
@@ -136,7 +137,7 @@ describe('a NATS server that is killed and comes back', () => {
     await until(() => gaps > 0, { what: 'the word of the gap' });
     await published;
     await announced;
-    await service.publish(names.invocationEvent('i', 's'), 'afterwards');
+    await service.publish(names.sessionNews(someSession, 'i', 's'), 'afterwards');
     await until(() => seen.includes('afterwards'), { what: 'a message' });
     expect(await asked.catch(() => resultOf(watcher.request(names.agentAsk('a'), 'hello')))).toBe('hello');
     expect(await watcher.isServed('a')).toBe(true);

@@ -9,6 +9,8 @@ export interface Surroundings {
   readonly mesh: { env: NodeJS.ProcessEnv; source: string; isOneProcess: boolean };
   /** The address of the gateway. @throws MeshError as `config` */
   readonly gatewayUrl: string;
+  /** The API key, or the token, that the gateway wants; undefined for a gateway that wants none. */
+  readonly gatewayKey: string | undefined;
   readonly log: Logger;
   /** The folder in which the command runs. */
   readonly cwd: string;

@@ -1,3 +1,4 @@
+import { createRequire } from 'node:module';
 import { nearest } from '@agentmesh/protocol';
 import { CommanderError, Option, Command as Program } from 'commander';
 import type { Command, CommandOption, Commands, Report, Surroundings } from './command.ts';
@@ -19,6 +20,9 @@ export interface Tree {
   groups: Groups;
 }
 
+/** The version of the command, which is that of all packages of a release. */
+const { version } = createRequire(import.meta.url)('../../package.json') as { version: string };
+
 const exitCodes = `Exit codes: 0 done; 1 the command failed, or found a problem; 2 wrong usage; 130 stopped by Ctrl-C in the middle of its work.`;
 
 type Run = (command: Command, args: string[], options: Options, common: CommonOptions) => Promise<void>;
@@ -30,7 +34,7 @@ function buildProgram(tree: Tree, run: Run, print: (text: string) => void): Prog
     .description('Makes and runs a mesh of agents, talks to it, and operates it.')
     .addHelpText(
       'after',
-      `\n${exitCodes}\nThe mesh: --context, else NATS_URL and REDIS_URL, else .agentmesh/context.json of the project.`,
+      `\n--version prints the version.\n${exitCodes}\nThe mesh: --context, else NATS_URL and REDIS_URL, else .agentmesh/context.json of the project.`,
     );
   const groups = new Map<string, Program>();
   for (const [name, command] of Object.entries(tree.commands)) {
@@ -99,6 +103,10 @@ export async function runWords(
   run: Run,
   print: (text: string) => void,
 ): Promise<void> {
+  if (words[0] === '--version' || words[0] === '-V') {
+    print(version);
+    return;
+  }
   const asked = words[0] === 'help' ? [...words.slice(1), '--help'] : [...words];
   assertCommand(tree, asked);
   const program = buildProgram(tree, run, print);

@@ -7,6 +7,10 @@ import { z } from 'zod';
 
 /** The variable with the address of the gateway. */
 export const gatewayVariable = 'MESH_GATEWAY_URL';
+/** The variable with the API key, or the token, for the gateway. */
+export const gatewayKeyVariable = 'MESH_GATEWAY_KEY';
+/** The variable with the folder of the operator's keys, for services that join and leave. */
+export const keysVariable = 'MESH_KEYS';
 
 const fileSchema = z.strictObject({
   variables: z.record(z.string(), z.string()),
@@ -46,7 +50,12 @@ export function readContextFile(file: string): MeshContext | undefined {
     });
   }
   const context = parse(fileSchema, value, file);
-  const known = [gatewayVariable, ...describeConfig(serviceConfig).map(({ name }) => name)];
+  const known = [
+    gatewayVariable,
+    gatewayKeyVariable,
+    keysVariable,
+    ...describeConfig(serviceConfig).map(({ name }) => name),
+  ];
   const unknown = Object.keys(context.variables).find((name) => !known.includes(name));
   if (unknown === undefined) return context;
   const meant = nearest(unknown, known);

@@ -2,7 +2,13 @@ import { existsSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { dirname, join, resolve } from 'node:path';
 import { MeshError } from '@agentmesh/protocol';
-import { gatewayVariable, type MeshContext, readContextFile } from './context-file.ts';
+import {
+  gatewayKeyVariable,
+  gatewayVariable,
+  keysVariable,
+  type MeshContext,
+  readContextFile,
+} from './context-file.ts';
 
 /** The folder of a project for all that the command keeps. */
 export const meshFolder = '.agentmesh';
@@ -21,6 +27,8 @@ const addressing = [
   'NATS_URL',
   'REDIS_URL',
   gatewayVariable,
+  gatewayKeyVariable,
+  keysVariable,
   'MESH_NATS_USER',
   'MESH_NATS_PASSWORD',
   'MESH_NATS_CREDS',

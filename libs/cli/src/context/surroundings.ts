@@ -4,7 +4,7 @@ import { type ConnectedMesh, connectService, natsTlsOf } from '@agentmesh/mesh';
 import { MeshError } from '@agentmesh/protocol';
 import { createLogger, readConfig, serviceConfig } from '@agentmesh/service';
 import type { Surroundings } from '../command/command.ts';
-import { gatewayVariable } from './context-file.ts';
+import { gatewayKeyVariable, gatewayVariable } from './context-file.ts';
 import { type FoundMesh, findMesh } from './find-mesh.ts';
 import { variablesOfOthers } from './variables-of-others.ts';
 
@@ -51,6 +51,9 @@ export function surroundingsOf(options: SurroundingsOptions): Surroundings & Dis
     },
     get gatewayUrl() {
       return gatewayUrlOf(mesh().env);
+    },
+    get gatewayKey() {
+      return mesh().env[gatewayKeyVariable] || undefined;
     },
     log,
     cwd,

@@ -41,9 +41,13 @@ export const devCommand: Command = {
     },
     {
       flags: '--model <how>',
-      meaning: `scripted=FILE: answers come from a script; scripted: from ${usualScript}`,
+      meaning: `scripted=FILE: answers come from a script; scripted: from ${usualScript}; openai=NAME: from this model of OpenAI`,
     },
-    { flags: '--model-url <url>', meaning: "asks another server that speaks Gemini's interface" },
+    {
+      flags: '--model-url <url>',
+      meaning:
+        "asks another server that speaks Gemini's interface; with --model openai=NAME, one that speaks OpenAI's, such as Ollama",
+    },
     {
       flags: '--level <level>',
       meaning: 'the lowest level of log lines that are printed; default MESH_LOG_LEVEL, else info',
@@ -127,12 +131,13 @@ async function run(options: DevOptions): Promise<void> {
 
 function banner(
   { definitions }: DevLoop,
-  { folder, model, variables }: DevOptions & { variables: Record<string, string> },
+  { env, folder, model, variables }: DevOptions & { variables: Record<string, string> },
 ): string {
   const { NATS_URL = 'none: one process', REDIS_URL = 'none', MESH_GATEWAY_URL: gateway } = variables;
   const apps = definitions.flatMap(({ manifest }) => manifest.app ?? []);
   const rows = [
     ['REST', gateway ?? ''],
+    ...(env.MESH_ADK_WEB ? [['web UI', `${gateway}/dev-ui/`]] : []),
     ['NATS', NATS_URL],
     ['Redis', REDIS_URL.replace(/\/\/[^@/]*@/, '//')],
     ['apps', apps.join(', ') || 'none'],
@@ -147,6 +152,8 @@ function banner(
 
 function modelWords(model: DevModel): string {
   if (model.kind === 'scripted') return `answers from the script ${model.file}`;
+  if (model.kind === 'openai')
+    return `${model.name} at ${model.url ?? 'OpenAI'}, for all agents with Gemini models`;
   return model.kind === 'url' ? model.url : 'those of the agents';
 }
 

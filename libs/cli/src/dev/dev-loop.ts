@@ -5,17 +5,18 @@ import { provisionedAgents, type ServiceManifest } from '@agentmesh/mesh';
 import { AsyncDisposableStack, credentialKeysVariable, nearest } from '@agentmesh/protocol';
 import { connectRedisStore } from '@agentmesh/store';
 import { freePort } from '@agentmesh/testing';
-import type { MeshVariables } from '../context/context-file.ts';
+import { keysVariable, type MeshVariables } from '../context/context-file.ts';
 import { credentialKeysFor } from '../local/credential-keys.ts';
 import { environmentOf } from '../local/environment.ts';
 import { missingServices } from '../local/missing-services.ts';
+import { watchOrphans } from '../local/orphan-watch.ts';
 import { removeOtherCards } from '../local/remove-other-cards.ts';
-import { modelVariables } from './dev-model.ts';
+import { modelProcessOf, modelVariables } from './dev-model.ts';
 import type { DevOptions } from './dev-options.ts';
 import { type DevServers, startDevServers } from './dev-servers.ts';
 import { DevService } from './dev-service.ts';
 import { importedFiles } from './imported-files.ts';
-import { ownProgram } from './own-program.ts';
+import { findPython, ownProgram } from './own-program.ts';
 import { findServices } from './project.ts';
 import { type DefinedService, readManifests } from './read-manifests.ts';
 
@@ -32,6 +33,7 @@ interface ServiceSettings {
   replicas?: number;
   isGateway?: boolean;
   isAgent?: boolean;
+  isPython?: boolean;
 }
 
 /** The settings that are chosen when the dev loop starts. */
@@ -65,7 +67,12 @@ export class DevLoop implements AsyncDisposable {
 
   /** The variables by which commands reach this mesh. */
   get variables(): MeshVariables {
-    return { ...this.#servers?.variables, MESH_GATEWAY_URL: `http://127.0.0.1:${this.#choice.gatewayPort}` };
+    const keys = this.#servers && { [keysVariable]: this.#servers.keys };
+    return {
+      ...this.#servers?.variables,
+      ...keys,
+      MESH_GATEWAY_URL: `http://127.0.0.1:${this.#choice.gatewayPort}`,
+    };
   }
 
   get definitions(): readonly DefinedService[] {
@@ -82,19 +89,26 @@ export class DevLoop implements AsyncDisposable {
       this.#servers = this.#owners.use(await startDevServers(join(folder, 'data'), servers, watch));
     this.#credentialKeys = await credentialKeysFor(join(folder, 'data'));
     this.#owners.defer(() => this.#stopServices());
-    if (model.kind === 'scripted') {
+    const ofModel = modelProcessOf(model, () => this.#modelPort);
+    if (ofModel) {
       this.#modelPort = await freePort();
-      const args = () => [model.file, String(this.#modelPort)];
-      this.#others.push(this.#service('model', ownProgram('model-process'), { args }));
+      this.#others.push(this.#service('model', ownProgram(ofModel.program), { args: ofModel.args }));
     }
     await this.#readDefinitions();
+    for (const { folder: tool, isPython } of servers === 'none' ? this.#definitions : [])
+      if (isPython)
+        log.say(`${tool} is Python and needs NATS, which one process does not have: it is not started`);
     if (servers === 'none') this.#others.push(this.#oneProcess());
     else {
       const main = fileURLToPath(import.meta.resolve('@agentmesh/gateway/main'));
       this.#others.push(this.#service('gateway', main, { isGateway: true }));
+      // For services that join: those of the project share one login, and use the files themselves.
+      const keeper = fileURLToPath(import.meta.resolve('@agentmesh/keeper/main'));
+      this.#others.push(this.#service('keeper', keeper, {}));
     }
     await Promise.all([...this.#others.map((each) => each.start()), this.#runServices(() => false)]);
     this.#warnOfUnknownReplicas();
+    this.#watchOrphans();
   }
 
   /** Starts the services again whose files are among the changed ones, and starts and stops new and old ones. */
@@ -156,21 +170,18 @@ export class DevLoop implements AsyncDisposable {
   async #provision(manifests: readonly ServiceManifest[]): Promise<void> {
     const state = JSON.stringify(manifests);
     if (!this.#servers || state === this.#provisioned) return;
-    const {
-      NATS_URL: url = '',
-      MESH_NATS_USER: user,
-      MESH_NATS_PASSWORD: pass,
-      REDIS_URL = '',
-    } = this.#servers.variables;
+    const { credsFile, variables } = this.#servers;
+    const { NATS_URL: url = '', REDIS_URL = '' } = variables;
+    const joined = await this.#servers.setServices(manifests);
     const namesOf = (kind: 'agent' | 'tool') =>
       manifests.flatMap((each) => (each.kind === kind ? each.name : []));
     // Loads the functions of Redis.
     if (this.#provisioned === '') await (await connectRedisStore({ url: REDIS_URL }))[Symbol.asyncDispose]();
     await provision({
-      ...{ url, user, pass, agents: namesOf('agent'), tools: namesOf('tool') },
+      ...{ url, credsFile, agents: namesOf('agent'), tools: namesOf('tool') },
       services: provisionedAgents(manifests),
     });
-    if (this.#provisioned === '') await removeOtherCards({ url, user, pass }, manifests);
+    if (this.#provisioned === '') await removeOtherCards({ url, credsFile }, [...manifests, ...joined]);
     this.#provisioned = state;
   }
 
@@ -201,6 +212,7 @@ export class DevLoop implements AsyncDisposable {
     const { kind, name } = defined.manifest;
     const service = this.#service(name, defined.main, {
       isAgent: kind === 'agent',
+      isPython: defined.isPython === true,
       replicas: this.#options.replicas.get(name) ?? 1,
     });
     this.#running.set(defined.folder, { defined, service });
@@ -208,7 +220,8 @@ export class DevLoop implements AsyncDisposable {
   }
 
   #oneProcess(): DevService {
-    const args = () => this.#definitions.map(({ definition }) => definition);
+    // A tool in Python needs a connection to NATS.
+    const args = () => this.#definitions.flatMap(({ isPython, definition }) => (isPython ? [] : definition));
     return this.#service('mesh', ownProgram('one-process'), { args, isGateway: true, isAgent: true });
   }
 
@@ -219,14 +232,16 @@ export class DevLoop implements AsyncDisposable {
       replicas,
       env: () => this.#envOf(kind),
       ...(args && { args }),
+      ...(kind.isPython && { runtime: findPython }),
     });
   }
 
-  #envOf({ isGateway = false, isAgent = false }: ServiceSettings): NodeJS.ProcessEnv {
-    const scriptUrl = this.#modelPort === 0 ? undefined : `http://127.0.0.1:${this.#modelPort}`;
+  #envOf({ isGateway = false, isAgent = false, isPython = false }: ServiceSettings): NodeJS.ProcessEnv {
+    const processUrl = this.#modelPort === 0 ? undefined : `http://127.0.0.1:${this.#modelPort}`;
     return {
       ...this.#environment(isGateway ? 'gateway' : 'other'),
-      ...(isAgent && modelVariables(this.#options.model, scriptUrl, this.#options.env)),
+      ...(isAgent && modelVariables(this.#options.model, processUrl, this.#options.env)),
+      ...(isPython && { PYTHONDONTWRITEBYTECODE: '1', PYTHONUNBUFFERED: '1' }),
       ...(isGateway && { MESH_HTTP_PORT: String(this.#choice.gatewayPort) }),
     };
   }
@@ -246,6 +261,21 @@ export class DevLoop implements AsyncDisposable {
     const service = this.#others.find((each) => each.name === name);
     if (!service) throw new Error(`the dev loop has no process ${name}`);
     return service;
+  }
+
+  #watchOrphans(): void {
+    if (!this.#servers) return;
+    const { credsFile, variables } = this.#servers;
+    const { say } = this.#options.log;
+    const known = () => this.#definitions.map(({ manifest }) => manifest.name);
+    this.#owners.use(
+      watchOrphans({
+        address: { url: variables.NATS_URL ?? '', credsFile },
+        known,
+        say,
+        signal: this.#stopping.signal,
+      }),
+    );
   }
 
   #warnOfUnknownReplicas(): void {

@@ -6,6 +6,7 @@ import { createDevLog, type DevLogOptions } from './dev-log.ts';
 import { chooseDevModel, modelVariables } from './dev-model.ts';
 import { readLevel } from './dev-options.ts';
 import { importedFiles } from './imported-files.ts';
+import { findPython } from './own-program.ts';
 import { assertRunnable, findServices } from './project.ts';
 
 let root: string;
@@ -21,6 +22,12 @@ async function write(files: Record<string, string>): Promise<void> {
   }
 }
 
+it('says what to do without python3, which runs tools in Python', () => {
+  onTestFinished(() => void vi.unstubAllEnvs());
+  vi.stubEnv('PATH', root);
+  expect(findPython).toThrow('python3 is not found, which runs the tools in Python: install it');
+});
+
 describe('the services of a project', () => {
   it('are found by their files', async () => {
     await write({
@@ -30,11 +37,19 @@ describe('the services of a project', () => {
       'agents/notes/readme.md': '',
       'tools/two/tool.js': '',
       'tools/two/main.js': '',
+      'tools/zwei/tool.py': '',
+      'tools/zwei/parts.py': '',
     });
     expect(findServices(root).map(({ kind, folder }) => [kind, folder])).toEqual([
       ['agent', 'agents/one'],
       ['tool', 'tools/two'],
+      ['tool', 'tools/zwei'],
     ]);
+    const python = findServices(root).at(-1);
+    expect(python?.isPython).toBe(true);
+    expect([...importedFiles(python?.main ?? '')].sort()).toEqual(
+      ['parts.py', 'tool.py'].map((name) => join(root, 'tools/zwei', name)),
+    );
     const typescript = vi.spyOn(process.features, 'typescript', 'get');
     onTestFinished(() => typescript.mockRestore());
     typescript.mockReturnValue(false);

@@ -1,9 +1,11 @@
 import { randomBytes } from 'node:crypto';
+import { provisionUser, type ServiceManifest } from '@agentmesh/mesh';
 import { AsyncDisposableStack } from '@agentmesh/protocol';
 import { findBinary } from '@agentmesh/testing';
 import { dockerAnswers, hasContainers } from '@agentmesh/testing/servers';
 import type { MeshVariables } from '../context/context-file.ts';
 import { readPlace, writePlace } from '../local/kept-place.ts';
+import { openMeshAccounts } from '../local/mesh-accounts.ts';
 import { type OwnServer, startOwnNats, startOwnRedis, type Watch } from '../local/own-servers.ts';
 
 /** The ways to run the servers of a dev loop. `none`: all services in one process, without servers. */
@@ -29,13 +31,20 @@ export async function chooseServers(wish: string): Promise<{ choice: ServerChoic
 /** The servers of a dev loop, with the variables by which every service reaches them. */
 export interface DevServers extends AsyncDisposable {
   variables: MeshVariables;
+  /** The folder of the keys, with which services join. */
+  keys: string;
+  /** The credentials of NATS that all services share. */
+  credsFile: string;
+  /** Makes these the services of the project, beside those that joined. Returns those that joined. */
+  setServices(services: readonly ServiceManifest[]): Promise<ServiceManifest[]>;
 }
 
+/** The name under which the password of Redis is kept. */
 const user = 'dev';
 
 /**
  * Starts NATS with JetStream and Redis, with their data in a folder. All services share one login: a
- * definition may change with each save, and its rights with it.
+ * definition may change with each save, and its rights with it. Services that join have logins of their own.
  */
 export async function startDevServers(
   dataDir: string,
@@ -52,7 +61,9 @@ export async function startDevServers(
   place.passwords[user] ??= randomBytes(16).toString('hex');
   const password = place.passwords[user];
   const { natsPort, redisPort } = place;
-  const configuration = `authorization { user: ${user}, password: "${password}" }\n`;
+  const accounts = await openMeshAccounts({ dataDir, runs, isShared: true });
+  const { configuration, keys } = accounts;
+  let services: readonly ServiceManifest[] = [];
   const nats = await startOwnNats(
     { runs, configuration, dataDir: `${dataDir}/nats`, ...(natsPort !== undefined && { port: natsPort }) },
     watch,
@@ -61,19 +72,24 @@ export async function startDevServers(
   const redis = await startOwnRedis(
     {
       ...{ runs, password, appendOnly: true, dataDir: `${dataDir}/redis` },
+      users: () => accounts.redisUsers(services),
       ...(redisPort !== undefined && { port: redisPort }),
     },
     watch,
   );
   servers.push(redis);
   await writePlace(dataDir, { ...place, natsPort: nats.port, redisPort: redis.port });
+  await accounts.setServices(nats.url, [], { all: true });
+  await accounts.writeRedisUrl(redis.url);
+  const credsFile = accounts.creds(provisionUser);
   const started = owners.move();
   return {
-    variables: {
-      NATS_URL: nats.url,
-      MESH_NATS_USER: user,
-      MESH_NATS_PASSWORD: password,
-      REDIS_URL: redis.url,
+    variables: { NATS_URL: nats.url, MESH_NATS_CREDS: credsFile, REDIS_URL: redis.url },
+    ...{ keys, credsFile },
+    async setServices(manifests) {
+      services = manifests;
+      await accounts.setServices(nats.url, manifests);
+      return await accounts.joined();
     },
     [Symbol.asyncDispose]: () => started.disposeAsync(),
   };

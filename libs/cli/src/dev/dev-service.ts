@@ -3,6 +3,8 @@ import { superviseStarts } from '../local/supervise.ts';
 
 export interface DevServiceOptions {
   name: string;
+  /** Returns the program that runs `main`; default this Node. @throws Error when it is missing */
+  runtime?: () => string;
   main: string;
   /** Returns the arguments of the program; default none. */
   args?: () => string[];
@@ -95,10 +97,11 @@ export class DevService {
   }
 
   async #start(at: number): Promise<void> {
-    const { name, main, args = () => [], folder, env, onLine, say, signal } = this.#options;
+    const { name, runtime, main, args = () => [], folder, env, onLine, say, signal } = this.#options;
     if (this.#isStopped || signal.aborted || this.#running[at]) return;
     const began = await startService({
       ...{ name, main, args: args(), folder, env: env(), onLine, signal },
+      ...(runtime && { runtime: runtime() }),
       onDeath: (_, pid, how) => {
         this.#running[at] = undefined;
         if (this.#isStopped || signal.aborted) return;

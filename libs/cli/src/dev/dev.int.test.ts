@@ -1,76 +1,13 @@
-import { type ChildProcess, execFile, spawn } from 'node:child_process';
-import { once } from 'node:events';
+import { execFile } from 'node:child_process';
 import { readFile, rm, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
+import { connectNats } from '@agentmesh/bus';
 import { endProcess, until } from '@agentmesh/testing';
 import { afterEach, describe, expect, it } from 'vitest';
-import { linesOf } from '../commands.fixture.ts';
-import { makeProject, type Project } from '../project.fixture.ts';
-
-const main = join(import.meta.dirname, '../main.ts');
-const patience = { timeoutMs: 90_000, intervalMs: 100 };
-
-/** A running `agentmesh dev` of a project. */
-class Dev {
-  readonly project: Project;
-  readonly child: ChildProcess;
-  output = '';
-
-  constructor(project: Project, words: readonly string[], env: Record<string, string> = {}) {
-    this.project = project;
-    const { PATH = '', HOME = '' } = process.env;
-    const child = spawn(process.execPath, [main, 'dev', ...words], {
-      cwd: project.root,
-      env: { PATH, HOME, ...env },
-      stdio: ['ignore', 'pipe', 'pipe'],
-    });
-    for (const stream of [child.stdout, child.stderr])
-      stream.on('data', (data: Buffer) => {
-        this.output += data.toString();
-      });
-    this.child = child;
-  }
-
-  /** Waits for a text in the output, from a position on. */
-  async prints(pattern: RegExp, from = 0): Promise<RegExpExecArray> {
-    const found = () => {
-      if (this.child.exitCode !== null) throw new Error(`dev has ended:\n${this.output}`);
-      return pattern.exec(this.output.slice(from)) ?? undefined;
-    };
-    return await until(found, { ...patience, what: String(pattern) }).catch((error: Error) => {
-      throw new Error(`${error.message}\n${this.output}`);
-    });
-  }
-
-  async variables(): Promise<Record<string, string>> {
-    return JSON.parse(await readFile(join(this.project.root, '.agentmesh/context.json'), 'utf8')).variables;
-  }
-
-  /** Sends a message to the app `helper` at the gateway, and returns the last text. */
-  async ask(text: string): Promise<string> {
-    const { MESH_GATEWAY_URL: url } = await this.variables();
-    const post = async (path: string, body: object) => {
-      const headers = { 'content-type': 'application/json' };
-      const response = await fetch(`${url}${path}`, { method: 'POST', headers, body: JSON.stringify(body) });
-      if (!response.ok) throw new Error(await response.text());
-      return await response.json();
-    };
-    const { id } = (await post('/apps/helper/users/ann/sessions', {})) as { id: string };
-    const newMessage = { role: 'user', parts: [{ text }] };
-    const run = { appName: 'helper', userId: 'ann', sessionId: id, newMessage };
-    const events = (await post('/run', run)) as { content?: { parts?: { text?: string }[] } }[];
-    return events.at(-1)?.content?.parts?.[0]?.text ?? '';
-  }
-
-  /** Presses Ctrl-C, and waits for the end. */
-  async stop(): Promise<number | null> {
-    const ended = once(this.child, 'exit');
-    this.child.kill('SIGINT');
-    await ended;
-    return this.child.exitCode;
-  }
-}
+import { jsonOf, linesOf } from '../commands.fixture.ts';
+import { makeProject } from '../project.fixture.ts';
+import { Dev, patience } from './dev.fixture.ts';
 
 /** Returns the command lines of processes that work in a project. */
 async function processesOf(root: string): Promise<string[]> {
@@ -103,10 +40,13 @@ describe('agentmesh dev', () => {
       {
         MESH_ACK_WAIT_MS: '3000',
         MESH_DATA_DIR: '/nowhere',
+        MESH_ADK_WEB: '1',
       },
     );
     const { root } = dev.project;
     await dev.prints(/the mesh is running[\s\S]*apps {5}helper/);
+    const [, webUi = ''] = await dev.prints(/web UI {3}(\S+)/);
+    expect(await (await fetch(webUi)).text()).toContain('Agent Development Kit Dev UI');
     expect(dev.output).toContain(
       '--replicas names helpr, which is no service of the project; did you mean helper?',
     );
@@ -118,7 +58,7 @@ describe('agentmesh dev', () => {
       expect.stringMatching(/^In Paris it is/),
     ]);
     expect((await linesOf(place, ['ls'])).join('\n')).toMatch(
-      /agent {2}helper .* replicas: 2 .*\ntool {2}get_time/,
+      /agent {2}helper .* replicas: 2 {2}requests: \d+ {2}errors: 0 .*\ntool {2}get_time .* requests: [1-9]/,
     );
     expect((await linesOf(place, ['doctor'])).at(-1)).toBe('no problem was found');
     const logs = await linesOf(place, ['logs', 'get_time', '--lines', '2']);
@@ -127,6 +67,27 @@ describe('agentmesh dev', () => {
     await expect(linesOf(place, ['logs', 'get_tme'])).rejects.toThrow('did you mean get_time?');
     const { mode } = await stat(join(root, '.agentmesh/context.json'));
     expect((mode & 0o777).toString(8)).toBe('600');
+
+    // A service joins, and leaves, with a login of its own.
+    const [joined] = (await jsonOf(place, ['join', 'rate', '--kind', 'tool', '--show'])) as [
+      { creds: string; variables: { NATS_URL: string }; rights: { subject: string }[]; notes: string[] },
+    ];
+    expect(joined.rights.map(({ subject }) => subject)).toContain('$KV.MESH_CARDS.tool.rate');
+    expect(joined.notes).toEqual(["no agent calls rate yet; an agent does with remoteTool('rate')"]);
+    const login = {
+      url: joined.variables.NATS_URL,
+      service: 'tool_rate',
+      credsFile: joined.creds,
+      cards: false,
+    };
+    const rate = await connectNats(login);
+    await expect(Array.fromAsync(rate.request('mesh.v1.tool.get_time.call', {}))).rejects.toMatchObject({
+      code: 'permission_denied',
+    });
+    await rate.announce({ kind: 'tool', name: 'rate', declaration: { name: 'rate' } });
+    expect(await linesOf(place, ['revoke', 'rate'])).toHaveLength(1);
+    await expect(connectNats(login)).rejects.toThrow();
+    await rate[Symbol.asyncDispose]();
 
     // The tool alone starts again when its file changes.
     const before = { tool: pidOf(dev.output, 'get_time'), agent: pidOf(dev.output, 'helper') };
@@ -172,14 +133,35 @@ describe('agentmesh dev', () => {
     await rm(join(root, 'tools/echo'), { recursive: true });
     await dev.prints(/• echo is stopped/, from);
 
+    // A tool in Python is a process like the others.
+    from = dev.output.length;
+    await linesOf({ env: { PATH: process.env.PATH }, cwd: root }, ['add', 'tool', 'convert', '--python']);
+    await dev.prints(/• convert runs \(pid/, from);
+    const { NATS_URL: url = '', MESH_NATS_CREDS: credsFile = '' } = await dev.variables();
+    const bus = await connectNats({ url, service: 'provision', credsFile, cards: false });
+    const call = async () => {
+      const frames = await Array.fromAsync(bus.request('mesh.v1.tool.convert.call', { args: { text: 'a' } }));
+      return frames.at(-1);
+    };
+    expect(await call()).toMatchObject({ data: { response: { status: 'success', text: 'a' } } });
+    const python = join(root, 'tools/convert/tool.py');
+    from = dev.output.length;
+    await writeFile(python, (await readFile(python, 'utf8')).replace('"text": text', '"text": text.upper()'));
+    await dev.prints(/• convert runs \(pid/, from);
+    expect(await call()).toMatchObject({ data: { response: { text: 'A' } } });
+    await bus[Symbol.asyncDispose]();
+
     expect(await readFile(join(root, '.agentmesh/logs/get_time.log'), 'utf8')).toContain('"msg":"started"');
     expect(await dev.stop()).toBe(0);
     await until(async () => (await processesOf(root)).length === 0, { ...patience, what: 'no process' });
   }, 300_000);
 
   it('runs everything in one process when there are no servers', async () => {
-    dev = new Dev(await makeProject(), ['--servers', 'none', '--json', '--level', 'warn']);
-    await dev.prints(/the mesh is running/);
+    dev = new Dev(await makeProject(), ['--servers', 'none', '--json', '--level', 'warn'], {
+      MESH_ADK_WEB: '1',
+    });
+    const [, webUi = ''] = await dev.prints(/the mesh is running[^"]*web UI {3}(.*?)\\n/);
+    expect(await (await fetch(webUi)).text()).toContain('Agent Development Kit Dev UI');
     expect(await dev.ask('What time is it in Tokyo?')).toMatch(/^In Tokyo it is \d\d:/);
     const place = { env: { PATH: process.env.PATH }, cwd: dev.project.root };
     await expect(linesOf(place, ['cards', 'list'])).rejects.toThrow('runs in one process');
@@ -197,10 +179,13 @@ describe('agentmesh dev', () => {
   it.each([
     [['--replicas', 'helper'], '--replicas must be <service>=<1 to 50>'],
     [['--port', '99999'], 'the port of the gateway must be a number'],
-    [['--model', 'gpt'], '--model must be scripted or scripted=<file>'],
+    [['--model', 'gpt'], '--model must be scripted, scripted=<file> or openai=<name>'],
     [['--model', 'scripted=none.ts'], 'there is no script'],
     [['--model-url', 'nowhere'], '--model-url must be an address'],
-    [['--model', 'scripted', '--model-url', 'http://x'], 'use one of --model and --model-url'],
+    [
+      ['--model', 'scripted', '--model-url', 'http://x'],
+      '--model-url stands alone, or beside --model openai=<name>',
+    ],
     [['--servers', 'podman'], 'Allowed choices are auto, local, docker, none'],
   ])('refuses %j', async (words, message) => {
     await using project = await makeProject();

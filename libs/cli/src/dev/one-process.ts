@@ -4,12 +4,15 @@
 import { pathToFileURL } from 'node:url';
 import { App, BaseAgent, BaseTool, InMemoryMemoryService, InMemorySessionService } from '@agentmesh/agent';
 import { MemoryHub } from '@agentmesh/bus';
+import { openAuthenticators, openLimits } from '@agentmesh/gateway/access';
 import { gatewayConfig } from '@agentmesh/gateway/config';
 import { buildServer } from '@agentmesh/gateway/server';
 import {
   agentConfig,
+  createCallers,
   createMesh,
   type Mesh,
+  memoryCallerKeys,
   memoryCallResults,
   memoryJobs,
   serveAgent,
@@ -35,7 +38,8 @@ await runMain({
       mesh: { ...mesh, [Symbol.asyncDispose]: async () => {} },
       ...{ config, log, stopping: stopping.signal },
     };
-    const server = buildServer(context, config);
+    const authenticators = openAuthenticators(config, { log });
+    const server = buildServer(context, { ...config, authenticators, limits: openLimits(config, { log }) });
     owners.defer(async () => {
       stopping.abort();
       await server.close();
@@ -55,11 +59,12 @@ function meshInMemory(
   const sessions = new InMemorySessionService();
   const [callResults, jobs] = [memoryCallResults(), memoryJobs()];
   const memory = new InMemoryMemoryService();
+  const callers = createCallers(memoryCallerKeys());
   return async (service) => {
     const bus = owners.use(
       await hub.connect({ service, onError: (err) => log.error({ err }, 'defect reported') }),
     );
-    return createMesh({ bus, sessions, callResults, jobs, memory, log });
+    return createMesh({ bus, sessions, callResults, jobs, memory, callers, log });
   };
 }
 

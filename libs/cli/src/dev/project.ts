@@ -11,6 +11,8 @@ export interface ProjectService {
   definition: string;
   /** The path of the program that serves it. */
   main: string;
+  /** True for a tool in Python, whose name is that of its folder. */
+  isPython?: boolean;
 }
 
 /** The folders of definitions, and the names of the files, without the extension. */
@@ -23,7 +25,8 @@ const extensions = ['.ts', '.js', '.mjs'];
 
 /**
  * Finds the services of a project: `agents/<folder>/agent.ts` and `tools/<folder>/tool.ts`, each with a
- * `main.ts` beside it that serves it. Files may also end in `.js` or `.mjs`.
+ * `main.ts` beside it that serves it. Files may also end in `.js` or `.mjs`. A tool in Python is one file,
+ * `tools/<folder>/tool.py`.
  *
  * @throws MeshError `failed_precondition` for a folder that is no project, and for a definition without a
  * `main.ts`
@@ -39,7 +42,7 @@ export function findServices(root: string): ProjectService[] {
     const folders = foldersIn(join(root, parent)).map((name) => `${parent}/${name}`);
     return folders.flatMap((folder) => {
       const definition = firstFile(join(root, folder), file);
-      if (definition === undefined) return [];
+      if (definition === undefined) return kind === 'tool' ? pythonTool(root, folder) : [];
       const main = firstFile(join(root, folder), 'main');
       if (main === undefined) throw noMain(kind, folder, file);
       return [{ kind, folder, definition, main }];
@@ -60,6 +63,12 @@ export function assertRunnable(services: readonly ProjectService[]): void {
     'failed_precondition',
     `${typed.folder} is TypeScript, which Node ${process.versions.node} does not run; use Node 22.18 or newer`,
   );
+}
+
+function pythonTool(root: string, folder: string): ProjectService[] {
+  const file = join(root, folder, 'tool.py');
+  if (!existsSync(file)) return [];
+  return [{ kind: 'tool', folder, definition: file, main: file, isPython: true }];
 }
 
 function noMain(kind: 'agent' | 'tool', folder: string, file: string): MeshError {

@@ -1,7 +1,8 @@
 import { execFile } from 'node:child_process';
+import { basename } from 'node:path';
 import { promisify } from 'node:util';
 import type { ServiceManifest } from '@agentmesh/mesh';
-import { MeshError } from '@agentmesh/protocol';
+import { MeshError, toolNameSchema } from '@agentmesh/protocol';
 import { ownProgram } from './own-program.ts';
 import type { ProjectService } from './project.ts';
 
@@ -32,8 +33,11 @@ export async function readManifests(
   { root, env }: { root: string; env: NodeJS.ProcessEnv },
 ): Promise<Definitions> {
   if (services.length === 0) return { services: [], problems: [] };
-  const results = await load(services, { root, env });
-  const read = services.map((service, at) => readOne(service, results[at]));
+  const loaded = services.filter(({ isPython }) => !isPython);
+  const results = loaded.length === 0 ? [] : await load(loaded, { root, env });
+  const read = services.map((service) =>
+    service.isPython ? pythonService(service) : readOne(service, results[loaded.indexOf(service)]),
+  );
   const problems = read.flatMap((each) => (typeof each === 'string' ? each : []));
   const defined = read.filter((each) => typeof each !== 'string');
   const twice = defined.flatMap((each, at) => {
@@ -71,6 +75,14 @@ async function load(
       cause,
     });
   }
+}
+
+/** Returns the tool in Python that a folder names. */
+function pythonService(service: ProjectService): DefinedService | string {
+  const name = basename(service.folder);
+  const { success } = toolNameSchema.safeParse(name);
+  if (!success) return `${service.folder} is no name of a tool; use letters, digits and _`;
+  return { ...service, manifest: { kind: 'tool', name, transfers: [], asks: [], calls: [] } };
 }
 
 function readOne(service: ProjectService, result: Result | undefined): DefinedService | string {

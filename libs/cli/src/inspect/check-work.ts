@@ -33,8 +33,9 @@ async function serviceFindings(address: OperatorOptions): Promise<Finding[]> {
       ];
     }),
   );
+  const invalid = (await cards.problems()).map(invalidCard);
   const ghosts = queues.reduce((sum, each) => sum + each.ghosts, 0);
-  return [...findings.flat(), ...(ghosts > 0 ? [ghostFinding(ghosts)] : [])];
+  return [...findings.flat(), ...invalid, ...(ghosts > 0 ? [ghostFinding(ghosts)] : [])];
 }
 
 function absent(kind: string, name: string): Finding {
@@ -44,6 +45,16 @@ function absent(kind: string, name: string): Finding {
     problem: `no replica of ${kind} ${name} is up`,
     cost: 'messages for it wait or are refused',
     remedy: `start it; or, if it is gone for good: agentmesh cards remove ${kind} ${name}`,
+  };
+}
+
+function invalidCard(problem: string): Finding {
+  return {
+    check: 'cards',
+    level: 'error',
+    problem,
+    cost: 'no agent sees the service',
+    remedy: 'mend the card in the program that writes it, and start the program again',
   };
 }
 

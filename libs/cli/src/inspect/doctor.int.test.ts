@@ -145,7 +145,13 @@ describe('agentmesh doctor', () => {
       error: { code: 'internal', message: 'it failed' },
     };
     await bus.enqueue(names.dead('agent', 'lost'), letter, { messageId: 'dead' });
-    expect(await checksOf(env)).toEqual(['replicas', 'queue', 'dead-letters', 'orphans']);
+    const card = { kind: 'tool', name: 'clock', declaration: { name: 'clock' }, longRuning: true };
+    await bus.records(names.cardBucket).write('tool.clock', Buffer.from(JSON.stringify(card)), 0);
+    const findings = await findingsOf({ env });
+    expect(findings.map(({ check }) => check)).toEqual([
+      ...['replicas', 'queue', 'cards', 'dead-letters', 'orphans'],
+    ]);
+    expect(findings[2]?.problem).toContain('did you mean longRunning?');
   });
 
   it('finds a context file that others may read', async () => {

@@ -1,17 +1,19 @@
-import { openCards, openServiceStats, openWorkStreams } from '@agentmesh/bus';
+import { openCards, openOrphans, openServiceStats, openWorkStreams } from '@agentmesh/bus';
 import { type Command, listReport } from '../command/command.ts';
 import { operatorOf } from '../context/surroundings.ts';
+import { orphanSentence } from '../local/orphan-watch.ts';
 
 /** The command that lists services with their load. */
 export const listServicesCommand: Command = {
   usage: '',
   meaning:
-    'lists agents and tools: version, app, replicas, requests and errors since their start, messages in their queues',
+    'lists agents and tools: version, app, replicas, requests and errors since their start, messages in their queues; and messages that no service takes',
   async run(_, around) {
     const address = operatorOf(around);
     await using cards = await openCards(address);
     await using streams = await openWorkStreams(address);
     await using stats = await openServiceStats(address);
+    await using orphans = await openOrphans(address);
     const queues = await streams.list();
     const rows = await Promise.all(
       (await cards.list()).map(async (card) => {
@@ -29,16 +31,22 @@ export const listServicesCommand: Command = {
         };
       }),
     );
-    return listReport(rows, ({ kind, name, version, replicas, waiting, working, ...row }) => {
+    const report = listReport(rows, ({ kind, name, version, replicas, waiting, working, ...row }) => {
       const app = 'app' in row ? `app ${row.app}` : '';
       const loads = replicas.flatMap(({ load }) => load ?? []);
       const load =
         loads.length === replicas.length
           ? `requests: ${sum(loads.map((each) => each.requests))}  errors: ${sum(loads.map((each) => each.errors))}`
-          : 'requests: unknown, as this user may not ask';
+          : 'requests: not counted';
       const parts = [kind, name, version, app, `replicas: ${replicas.length}`, load];
       return [...parts, `working: ${working}`, `waiting: ${waiting}`].filter(Boolean).join('  ');
     });
+    const lost = await orphans.list();
+    const names = rows.map(({ name }) => name);
+    return {
+      lines: [...report.lines, ...lost.map((each) => orphanSentence(each, names))],
+      json: [...rows, ...lost.map(({ subject, count }) => ({ kind: 'orphans', subject, waiting: count }))],
+    };
   },
 };
 

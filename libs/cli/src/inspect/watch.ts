@@ -1,6 +1,16 @@
+import { existsSync } from 'node:fs';
+import { basename, dirname, join } from 'node:path';
 import { connectNats } from '@agentmesh/bus';
 import { natsTlsOf } from '@agentmesh/mesh';
-import { decodeToken, type Event, eventSchema, MeshError, subjects } from '@agentmesh/protocol';
+import {
+  decodeToken,
+  type Event,
+  eventSchema,
+  every,
+  everySession,
+  MeshError,
+  subjects,
+} from '@agentmesh/protocol';
 import type { Command, Surroundings } from '../command/command.ts';
 import { connectTimeoutMs } from '../context/surroundings.ts';
 import { actsOf, textOf } from '../talk/describe-event.ts';
@@ -17,9 +27,9 @@ export const watchCommand: Command = {
   async run([app], around, options) {
     const wanted = [app, options.text('user'), options.text('session')];
     await using bus = await connect(around);
-    const { allSessionEvents } = subjects(around.config.namespace);
+    const { sessionEvent } = subjects(around.config.namespace);
     await bus.subscribe(
-      allSessionEvents,
+      sessionEvent(everySession, every, every),
       (message) => {
         const place = placeOf(message.subject);
         if (!wanted.every((each, at) => each === undefined || each === place[at])) return;
@@ -38,23 +48,34 @@ export const watchCommand: Command = {
 };
 
 async function connect({ config }: Surroundings) {
-  if (config.natsUser === 'provision') {
-    throw new MeshError(
-      'failed_precondition',
-      'the NATS user provision hears no sessions; log in as the user client: set MESH_NATS_USER and MESH_NATS_PASSWORD, or name its --context',
-    );
-  }
+  const credsFile = credsOfClient(config.natsCreds);
+  if (config.natsUser === 'provision') throw hearsNothing('set MESH_NATS_USER and MESH_NATS_PASSWORD');
   return await connectNats({
     ...{ url: config.natsUrl, service: 'client', connectTimeoutMs, cards: false },
-    ...{ tls: natsTlsOf(config), credsFile: config.natsCreds, namespace: config.namespace },
+    ...{ tls: natsTlsOf(config), credsFile, namespace: config.namespace },
     ...(config.natsUser !== undefined && { user: config.natsUser }),
     ...(config.natsPassword && { pass: config.natsPassword.reveal() }),
   });
 }
 
-/** Returns the app, the user and the session of a subject: its tokens before the last one. */
+/** Returns the credentials of the user client in the place of those of the operator, who hears no sessions. */
+function credsOfClient(file: string | undefined): string | undefined {
+  if (file === undefined || basename(file) !== 'provision.creds') return file;
+  const other = join(dirname(file), 'client.creds');
+  if (existsSync(other)) return other;
+  throw hearsNothing('set MESH_NATS_CREDS');
+}
+
+function hearsNothing(advice: string): MeshError {
+  return new MeshError(
+    'failed_precondition',
+    `the NATS user provision hears no sessions; log in as the user client: ${advice}, or name its --context`,
+  );
+}
+
+/** Returns the app, the user and the session of a subject of events. */
 function placeOf(subject: string): string[] {
-  return subject.split('.').slice(-4, -1).map(decodeToken);
+  return subject.split('.').slice(-6, -3).map(decodeToken);
 }
 
 function show(around: Surroundings, [app = '', user = '', session = '']: string[], event: Event): void {

@@ -1,10 +1,12 @@
-import { chmod, mkdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { randomUUID } from 'node:crypto';
+import { chmod, link, mkdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { MeshError } from '@agentmesh/protocol';
 
 /**
  * Locks a data folder for this process: two servers on the same files would overwrite each other's data.
  *
  * @param advice what a person does about another mesh on this folder
- * @throws Error that names the process that holds the lock
+ * @throws MeshError `failed_precondition` that names the process that holds the lock
  */
 export async function lockFolder(
   folder: string,
@@ -14,16 +16,34 @@ export async function lockFolder(
   await mkdir(folder, { recursive: true, mode: 0o700 });
   // The folder holds the passwords and the data of the mesh.
   await chmod(folder, 0o700);
+  // The lock must appear with its contents: an empty one would count as left over.
+  const fresh = `${file}.${randomUUID()}`;
+  await writeFile(fresh, String(process.pid), { mode: 0o600 });
+  try {
+    return await take(file, fresh, { folder, advice });
+  } finally {
+    await rm(fresh, { force: true });
+  }
+}
+
+async function take(
+  file: string,
+  fresh: string,
+  { folder, advice }: { folder: string; advice: string },
+): Promise<AsyncDisposable> {
   for (;;) {
     try {
-      await writeFile(file, String(process.pid), { flag: 'wx', mode: 0o600 });
+      await link(fresh, file);
       return { [Symbol.asyncDispose]: () => rm(file, { force: true }) };
     } catch (error) {
       if (!(error instanceof Error && 'code' in error && error.code === 'EEXIST')) throw error;
     }
     const holder = Number(await readFile(file, 'utf8').catch(() => ''));
     if (isAlive(holder)) {
-      throw new Error(`a mesh already runs on ${folder} (process ${holder}): ${advice}`);
+      throw new MeshError(
+        'failed_precondition',
+        `a mesh already runs on ${folder} (process ${holder}): ${advice}`,
+      );
     }
     await rm(file, { force: true });
   }

@@ -1,4 +1,4 @@
-import { type Server, startNats, startRedis } from '@agentmesh/testing/servers';
+import { type RedisOptions, type Server, startNats, startRedis } from '@agentmesh/testing/servers';
 import { superviseStarts } from './supervise.ts';
 
 /** A server of this mesh, which keeps its address when it is started again. */
@@ -21,9 +21,14 @@ export function startOwnNats(options: Parameters<typeof startNats>[0], watch: Wa
   return keep('nats-server', watch, (onEnd, place) => startNats({ ...options, ...place, onEnd }));
 }
 
-/** Starts Redis. */
-export function startOwnRedis(options: Parameters<typeof startRedis>[0], watch: Watch): Promise<OwnServer> {
-  return keep('redis-server', watch, (onEnd, place) => startRedis({ ...options, ...place, onEnd }));
+/** Starts Redis. `users` returns its users at each start: services may have joined since the last one. */
+export function startOwnRedis(
+  { users, ...options }: Omit<RedisOptions, 'users'> & { users?: () => Promise<string> },
+  watch: Watch,
+): Promise<OwnServer> {
+  return keep('redis-server', watch, async (onEnd, place) =>
+    startRedis({ ...options, ...(users && { users: await users() }), ...place, onEnd }),
+  );
 }
 
 type Start = (onEnd: (how: string) => void, place?: { port: number; dataDir: string }) => Promise<Server>;

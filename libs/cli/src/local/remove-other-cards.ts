@@ -6,7 +6,7 @@ import { busName, type ServiceManifest } from '@agentmesh/mesh';
  * stay.
  */
 export async function removeOtherCards(
-  address: { url: string; user?: string | undefined; pass?: string | undefined },
+  address: { url: string; user?: string; pass?: string; credsFile?: string },
   manifests: readonly ServiceManifest[],
 ): Promise<void> {
   await using cards = await openCards(address);

@@ -7,6 +7,8 @@ const startMs = 30_000;
 
 export interface ServiceProcessOptions {
   name: string;
+  /** The program that runs `main`; default this Node. */
+  runtime?: string;
   /** The program of the service. */
   main: string;
   /** The arguments of the program; default none. */
@@ -47,6 +49,7 @@ interface LogLine {
  */
 export async function startService({
   name,
+  runtime = process.execPath,
   main,
   args = [],
   folder,
@@ -55,7 +58,7 @@ export async function startService({
   onDeath,
   signal,
 }: ServiceProcessOptions): Promise<ServiceProcess> {
-  const child = spawnGuarded([process.execPath, main, ...args], {
+  const child = spawnGuarded([runtime, main, ...args], {
     cwd: folder,
     env,
     stdio: ['ignore', 'pipe', 'pipe'],

@@ -1,9 +1,10 @@
 import { randomUUID } from 'node:crypto';
 import { mkdtemp, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { hostname, tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { connectNats, provision } from '@agentmesh/bus';
-import { subjects } from '@agentmesh/protocol';
+import { connectNats, openCards, provision } from '@agentmesh/bus';
+import { cardSchema, subjects } from '@agentmesh/protocol';
+import { until } from '@agentmesh/testing';
 import { startNats } from '@agentmesh/testing/servers';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { jsonOf, linesOf } from '../commands.fixture.ts';
@@ -51,7 +52,9 @@ describe('the commands for accounts', () => {
     owners.defer(() => rm(dir, { recursive: true, force: true }));
     const configuration = text.replace('$NATS_ACCOUNTS_DIR', JSON.stringify(dir));
     ({ url } = owners.use(await startNats({ configuration })));
-    const first = await definitions('first', [{ kind: 'agent', name: 'desk', calls: ['rate'] }]);
+    const first = await definitions('first', [
+      { kind: 'agent', name: 'desk', description: 'Answers.', calls: ['rate'] },
+    ]);
     expect(await command('accounts', 'add', keys, first)).toEqual([
       `agent_desk: its credentials (MESH_NATS_CREDS) are in ${creds('agent_desk')}`,
       'pushed accounts: MESH, gateway, client, agent_desk',
@@ -60,13 +63,24 @@ describe('the commands for accounts', () => {
     await provision({ url, credsFile: creds('provision'), agents: [], storage: 'memory' });
     const second = await definitions('second', [{ kind: 'tool', name: 'rate', longRunning: true }]);
     const [, pushed, ...more] = await command('accounts', 'add', keys, second);
-    expect(pushed).toBe('pushed accounts: tool_rate, MESH, gateway, agent_desk');
+    expect(pushed).toBe('pushed accounts: tool_rate, MESH, agent_desk');
     expect(more).toEqual([]);
     expect((await command('accounts', 'add', keys, second))[1]).toContain('none, the servers have them all');
     await command('accounts', 'add', keys, first);
     expect((await command('accounts', 'list', keys)).map((line) => line.split('  ')[0])).toEqual([
       ...['provision', 'gateway', 'client', 'tool_rate', 'agent_desk'],
     ]);
+    // The record of the agent is there, so that its card cannot claim more.
+    await using cards = await openCards({ url, credsFile: creds('provision') });
+    await using reader = await connectNats({ url, service: 'gateway', credsFile: creds('gateway') });
+    await using evil = await open('agent_desk');
+    await evil.announce(
+      cardSchema.parse({ kind: 'agent', name: 'desk', description: 'Lies.', version: '6' }),
+    );
+    await until(() => reader.directory.get('agent', 'desk')?.version === '6');
+    expect(reader.directory.get('agent', 'desk')).toMatchObject({ description: 'Answers.' });
+    await evil[Symbol.asyncDispose]();
+    await cards.remove('agent', 'desk');
     // The queues are there.
     await using agent = await open('agent_desk');
     const runs = await agent.consumeRuns('desk', async () => ({ done: true }), { slots: 1 });
@@ -119,6 +133,23 @@ describe('the commands for accounts', () => {
     );
     await expect(command('accounts', 'remove', keys, 'tool_rat')).rejects.toThrow('did you mean tool_rate?');
     await expect(command('accounts', 'remove', keys, 'gateway')).rejects.toMatchObject({ code: 'not_found' });
+  });
+
+  it('work on a folder one after the other, and take over the lock of a process that has ended', async () => {
+    const lock = join(keys, 'lock');
+    await writeFile(lock, `${process.ppid} ${hostname()}`);
+    for (const words of [['push'], ['rotate', '--signing-key']]) {
+      const [verb = '', ...more] = words;
+      await expect(command('accounts', verb, keys, ...more)).rejects.toThrow(
+        `another command works on these keys (process ${process.ppid} on ${hostname()})`,
+      );
+    }
+    await writeFile(lock, `1 another-host`);
+    await expect(command('accounts', 'push', keys)).rejects.toThrow('process 1 on another-host');
+    // No process has so large a number.
+    await writeFile(lock, `99999999 ${hostname()}`);
+    expect((await command('accounts', 'push', keys))[0]).toContain('pushed accounts: ');
+    expect(await readdir(keys)).not.toContain('lock');
   });
 
   it.each([

@@ -1,11 +1,12 @@
-import { openCards, openQueues, openResolver } from '@agentmesh/bus';
-import { busName, rightsTable, type ServiceManifest } from '@agentmesh/mesh';
+import { openResolver } from '@agentmesh/bus';
+import { busName, rightsTable } from '@agentmesh/mesh';
 import {
   addServices,
   beginRotation,
   finishRotation,
   initAccounts,
   listAccounts,
+  lockKeys,
   openKeyFolder,
   pushAccounts,
   readDefinitions,
@@ -13,10 +14,11 @@ import {
   rotateSigningKey,
   type Tenancy,
 } from '@agentmesh/mesh/accounts';
-import { MeshError, nearest, type QueueName } from '@agentmesh/protocol';
+import { MeshError, nearest } from '@agentmesh/protocol';
 import { type Commands, listReport, type Report, type Surroundings } from '../command/command.ts';
 import { Misuse } from '../command/program.ts';
 import { connectTimeoutMs } from '../context/surroundings.ts';
+import { addTraces, removeTraces } from './service-traces.ts';
 
 /** The commands for accounts in the JWT form, and for the rights of both forms, by their words. */
 export const accountCommands: Commands = {
@@ -42,7 +44,7 @@ export const accountCommands: Commands = {
       return await withTenancy(path, around, async (tenancy) => {
         const { pushed } = await addServices(tenancy, added);
         const creds = added.map((each) => credsOf(tenancy, busName(each)));
-        const notes = await addQueues(tenancy, added, around);
+        const notes = await addTraces(tenancy, added, around.config.natsUrl);
         return {
           lines: [...creds.map(credsLine), pushedLine(pushed), ...notes],
           json: { creds, pushed, notes },
@@ -68,7 +70,7 @@ export const accountCommands: Commands = {
         const services = await tenancy.folder.mesh(tenancy.namespace).services();
         const { pushed } = await removeServices(tenancy, [service]);
         const manifest = services.find((each) => busName(each) === service);
-        const waiting = manifest ? await removeTraces(tenancy, manifest, around) : 0;
+        const waiting = manifest ? await removeTraces(tenancy, manifest, around.config.natsUrl) : 0;
         const lines = [`${service} has no account any more; ${pushedLine(pushed)}`];
         if (waiting > 0) lines.push(`its queues held ${waiting} messages; see them with orphans list`);
         return { lines, json: { removed: service, pushed, waiting } };
@@ -130,58 +132,10 @@ async function withTenancy(
   work: (tenancy: Tenancy) => Promise<Report>,
 ): Promise<Report> {
   const folder = await openKeyFolder(path);
+  await using _lock = await lockKeys(folder.path);
   const address = { url: config.natsUrl, credsFile: folder.systemCreds, connectTimeoutMs };
   await using resolver = await openResolver(address);
   return await work({ folder, namespace: config.namespace, resolver });
-}
-
-/** Adds the queues of services. Returns sentences about what is left to do. */
-async function addQueues(
-  tenancy: Tenancy,
-  added: readonly ServiceManifest[],
-  around: Surroundings,
-): Promise<string[]> {
-  try {
-    await using queues = await openQueues(provisionerOf(tenancy, around));
-    for (const queue of added.flatMap(queuesOf)) await queues.add(queue);
-    return [];
-  } catch (thrown) {
-    const error = MeshError.from(thrown);
-    if (error.code !== 'failed_precondition') throw error;
-    return ['there are no streams yet; run the provisioning step with the credentials of provision'];
-  }
-}
-
-/** Removes the queues and the card of a service. Returns the number of messages that the queues held. */
-async function removeTraces(
-  tenancy: Tenancy,
-  manifest: ServiceManifest,
-  around: Surroundings,
-): Promise<number> {
-  const { kind, name } = manifest;
-  if (kind !== 'agent' && kind !== 'tool') return 0;
-  await using queues = await openQueues(provisionerOf(tenancy, around));
-  let waiting = 0;
-  for (const queue of queuesOf(manifest)) waiting += await queues.remove(queue);
-  await using cards = await openCards(provisionerOf(tenancy, around));
-  await cards.remove(kind, name).catch((thrown: unknown) => {
-    if (MeshError.from(thrown).code !== 'not_found') throw thrown;
-  });
-  return waiting;
-}
-
-function queuesOf({ kind, name, longRunning }: ServiceManifest): QueueName[] {
-  if (kind === 'agent')
-    return [
-      { kind: 'run', name },
-      { kind: 'operation', name },
-    ];
-  return longRunning ? [{ kind: 'job', name }] : [];
-}
-
-function provisionerOf({ folder, namespace }: Tenancy, { config }: Surroundings) {
-  const credsFile = folder.mesh(namespace).creds('provision');
-  return { url: config.natsUrl, namespace, credsFile, connectTimeoutMs };
 }
 
 async function rotateKey({ folder, resolver }: Tenancy): Promise<Report> {

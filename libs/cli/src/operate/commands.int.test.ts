@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { BaseLlm, LlmAgent, type LlmRequest, type LlmResponse } from '@agentmesh/agent';
 import { provision } from '@agentmesh/bus';
 import { appNames, type ConnectedMesh, connectService, readInvocation, serveAgent } from '@agentmesh/mesh';
-import { every } from '@agentmesh/protocol';
+import { everySession } from '@agentmesh/protocol';
 import { createLogger, readConfig, serviceConfig } from '@agentmesh/service';
 import { type Server, startNats, startRedis, until } from '@agentmesh/testing';
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
@@ -137,6 +137,9 @@ describe('the operator command', () => {
     await mesh.bus.enqueue(mesh.subjects.agentRun('nobody', 's'), run, { messageId: 'orphan' });
     expect(await command('orphans', 'list')).toEqual(['mesh.v1.agent.nobody.run.*  run  messages: 1']);
     expect(await json('orphans', 'list')).toMatchObject([[{ kind: 'run', count: 1 }]]);
+    expect((await command('ls')).at(-1)).toBe(
+      '1 message waits for agent nobody, which no service is; start the service (mesh.v1.agent.nobody.run.*; agentmesh orphans bury removes them)',
+    );
     expect(await command('orphans', 'bury', 'mesh.v1.agent.nobody.run.*')).toEqual([
       '1 moved to the dead letters, 1 of them runs that have ended now',
     ]);
@@ -185,7 +188,7 @@ describe('the operator command', () => {
       (await readInvocation(mesh, { ...session, invocationId: 'e-next' }).catch(() => undefined))?.status;
     await until(async () => (await status()) === 'waiting', { what: 'the next run to wait' });
     const told: unknown[] = [];
-    await mesh.bus.subscribe(mesh.subjects.invocationEvent('e-gone', every), (news) =>
+    await mesh.bus.subscribe(mesh.subjects.invocationWatch(everySession, 'e-gone'), (news) =>
       told.push(news.json()),
     );
     expect(await command('orphans', 'bury', 'mesh.v1.agent.nobody.run.*')).toEqual([

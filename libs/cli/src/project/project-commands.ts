@@ -1,9 +1,9 @@
 import { existsSync, readFileSync } from 'node:fs';
-import { mkdir, readdir, writeFile } from 'node:fs/promises';
+import { mkdir, open, readdir, rm } from 'node:fs/promises';
 import { basename, dirname, join, relative, resolve } from 'node:path';
 import { MeshError } from '@agentmesh/protocol';
 import { z } from 'zod';
-import type { Commands } from '../command/command.ts';
+import type { CommandOption, Commands } from '../command/command.ts';
 import { Misuse } from '../command/program.ts';
 import { findServices } from '../dev/project.ts';
 import { readManifests } from '../dev/read-manifests.ts';
@@ -41,19 +41,22 @@ export const projectCommands: Commands = {
     },
   },
   'add agent': addCommand('agent', 'adds an agent as a service of its own, below agents'),
-  'add tool': addCommand('tool', 'adds a tool as a service of its own, below tools'),
+  'add tool': addCommand('tool', 'adds a tool as a service of its own, below tools', [
+    { flags: '--python', meaning: 'writes the tool in Python, with the standard library alone' },
+  ]),
   'add workflow': addCommand('workflow', 'adds an agent that runs other agents in order, below agents'),
 };
 
-function addCommand(kind: AddedKind, meaning: string): Commands[string] {
+function addCommand(kind: AddedKind, meaning: string, options: CommandOption[] = []): Commands[string] {
   return {
     usage: '<name>',
     meaning,
     more: 'Run it in the folder of the project. A running agentmesh dev starts the new service at once.',
-    async run([name = ''], { cwd, env, print }) {
+    options,
+    async run([name = ''], { cwd, env, print }, given) {
       assertIdentifier(name);
       const services = findServices(cwd);
-      const files = serviceFiles(kind, name);
+      const files = serviceFiles(given.flag('python') ? 'python tool' : kind, name);
       const taken = Object.keys(files).find((file) => existsSync(join(cwd, dirname(file))));
       if (taken !== undefined) throw alreadyThere(dirname(taken));
       const { services: defined, problems } = await readManifests(services, { root: cwd, env });
@@ -82,9 +85,21 @@ function alreadyThere(what: string): MeshError {
   return new MeshError('already_exists', `there is ${what} already; choose another name`);
 }
 
+/** Writes files that are not there yet. A failure, such as a full disk, leaves none of them behind. */
 async function writeFiles(root: string, files: ProjectFiles): Promise<void> {
-  for (const [path, text] of Object.entries(files)) {
-    await mkdir(join(root, dirname(path)), { recursive: true });
-    await writeFile(join(root, path), text, { flag: 'wx' });
+  const made: string[] = [];
+  try {
+    for (const [path, text] of Object.entries(files)) {
+      const first = await mkdir(join(root, dirname(path)), { recursive: true });
+      if (first !== undefined) made.push(first);
+      const file = join(root, path);
+      const written = await open(file, 'wx');
+      made.push(file);
+      await written.writeFile(text);
+      await written.close();
+    }
+  } catch (error) {
+    for (const each of made.reverse()) await rm(each, { recursive: true, force: true });
+    throw error;
   }
 }

@@ -4,7 +4,12 @@ export type ProjectFiles = Record<string, string>;
 /** The packages of a new project beside `agentmesh`, with the versions that we test with. */
 export const packageVersions = {
   dependencies: { '@google/genai': '3.1.0', zod: '4.6.7' },
-  devDependencies: { '@types/node': '24.19.2', typescript: '7.0.2', vitest: '5.1.1' },
+  devDependencies: {
+    '@biomejs/biome': '2.6.8',
+    '@types/node': '24.19.2',
+    typescript: '7.0.2',
+    vitest: '5.1.1',
+  },
 } as const;
 
 /** Returns the files that every project has. */
@@ -16,14 +21,15 @@ export function baseFiles(name: string, version: string): ProjectFiles {
     private: true,
     type: 'module',
     engines: { node: '>=22.18' },
-    scripts: { dev: 'agentmesh dev', test: 'vitest run', check: 'tsc --noEmit' },
+    scripts: { dev: 'agentmesh dev', test: 'vitest run', check: 'tsc --noEmit', lint: 'biome lint' },
     dependencies: { agentmesh: version, ...dependencies },
     devDependencies,
   };
   return {
     'package.json': json(manifest),
     'tsconfig.json': json(compiler),
-    '.gitignore': 'node_modules/\n.agentmesh/\n.env\n',
+    'biome.json': json(linter),
+    '.gitignore': 'node_modules/\n.agentmesh/\n.env\n__pycache__/\n',
     'README.md': readme(name),
   };
 }
@@ -43,6 +49,13 @@ const compiler = {
     skipLibCheck: true,
   },
   include: ['agents', 'tools', '*.ts'],
+};
+
+/** The rules that Biome recommends, for the files of the project alone; what is unused is an error. */
+const linter = {
+  root: true,
+  files: { includes: ['agents/**', 'tools/**', '*.ts'] },
+  linter: { rules: { correctness: { noUnusedImports: 'error', noUnusedVariables: 'error' } } },
 };
 
 /** Returns the files of the example: an agent that uses a tool of another process, and their tests. */
@@ -179,6 +192,8 @@ npm install
 npx agentmesh dev                                      # runs everything; Ctrl-C stops it
 npx agentmesh ask helper "What time is it in Tokyo?"   # in another terminal
 npm test
+npm run check                                          # types
+npm run lint
 \`\`\`
 
 With \`GEMINI_API_KEY\` in the environment or in \`.env\`, agents ask Gemini. Without a key, \`model.script.ts\` answers.

@@ -1,6 +1,6 @@
 import { execFile } from 'node:child_process';
 import { readFileSync } from 'node:fs';
-import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises';
+import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
@@ -45,7 +45,19 @@ describe('a new project', () => {
     expect(await jsonOf(place, ['add', 'workflow', 'review'])).toEqual([
       { files: ['agents/review/agent.ts', 'agents/review/main.ts'] },
     ]);
+    expect(await linesOf(place, ['add', 'tool', 'count_words', '--python'])).toEqual(
+      ['tool', 'serve_tool', 'mesh_client', 'signature'].map((name) => `wrote tools/count_words/${name}.py`),
+    );
     await run(project.root, 'node_modules/typescript/bin/tsc', '--noEmit');
+    await run(project.root, 'node_modules/@biomejs/biome/bin/biome', 'lint', '--error-on-warnings');
+  });
+
+  it('has lint that finds an import that nothing uses', async () => {
+    const file = join(project.root, 'tools/get_time/forgotten.ts');
+    await writeFile(file, "import { readFile } from 'node:fs/promises';\n");
+    onTestFinished(() => rm(file));
+    const linted = run(project.root, 'node_modules/@biomejs/biome/bin/biome', 'lint');
+    await expect(linted).rejects.toThrow('noUnusedImports');
   });
 
   it.each([
@@ -69,7 +81,7 @@ describe('a new project', () => {
     await expect(linesOf(elsewhere, ['add', 'agent', 'one'])).rejects.toThrow('has no package.json');
     expect(await linesOf(elsewhere, ['init', 'bare', '--no-example'])).toContain('  cd bare');
     expect((await readdir(join(folder, 'bare'))).sort()).toEqual(
-      ['.gitignore', 'README.md', 'package.json', 'tsconfig.json'].sort(),
+      ['.gitignore', 'README.md', 'biome.json', 'package.json', 'tsconfig.json'].sort(),
     );
   });
 

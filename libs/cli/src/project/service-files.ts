@@ -1,10 +1,14 @@
 import { constantOf, from, mainFile, type ProjectFiles } from './project-files.ts';
+import { meshClientText } from './python/mesh-client.ts';
+import { serveToolText } from './python/serve-tool.ts';
+import { signatureText } from './python/signature.ts';
 
 /** The kinds of services that the command adds. */
-export type AddedKind = 'agent' | 'tool' | 'workflow';
+export type AddedKind = 'agent' | 'tool' | 'workflow' | 'python tool';
 
 /** Returns the files of a new service. */
 export function serviceFiles(kind: AddedKind, name: string): ProjectFiles {
+  if (kind === 'python tool') return pythonFiles(name);
   if (kind === 'tool')
     return { [`tools/${name}/tool.ts`]: tool(name), [`tools/${name}/main.ts`]: mainFile('tool', name) };
   const definition = kind === 'agent' ? agent(name) : workflow(name);
@@ -12,6 +16,36 @@ export function serviceFiles(kind: AddedKind, name: string): ProjectFiles {
     [`agents/${name}/agent.ts`]: definition,
     [`agents/${name}/main.ts`]: mainFile('agent', name, { app: true }),
   };
+}
+
+function pythonFiles(name: string): ProjectFiles {
+  return {
+    [`tools/${name}/tool.py`]: pythonTool(name),
+    [`tools/${name}/serve_tool.py`]: serveToolText,
+    [`tools/${name}/mesh_client.py`]: meshClientText,
+    [`tools/${name}/signature.py`]: signatureText,
+  };
+}
+
+function pythonTool(name: string): string {
+  return `"""A tool in Python. An agent uses it by its name: remoteTool('${name}')."""
+
+from serve_tool import serve_tool
+
+
+def ${name}(text):
+    return {"status": "success", "text": text}
+
+
+PARAMETERS = {
+    "type": "object",
+    "properties": {"text": {"type": "string", "description": "Says what the text is."}},
+    "required": ["text"],
+}
+
+if __name__ == "__main__":
+    serve_tool("${name}", "Says for the model what this tool does.", PARAMETERS, ${name})
+`;
 }
 
 function agent(name: string): string {

@@ -1,6 +1,7 @@
 import { type ErrorCode, type Event, errorTable, eventSchema, MeshError } from '@agentmesh/protocol';
 import { EventSourceParserStream } from 'eventsource-parser/stream';
 import { z } from 'zod';
+import type { Surroundings } from '../command/command.ts';
 
 /** A session at the gateway. */
 export interface GatewaySession {
@@ -23,10 +24,16 @@ const answerMs = 900_000;
 /** A client of the gateway's REST interface. */
 export class Gateway {
   readonly #url: string;
+  readonly #key: string | undefined;
   readonly #signal: AbortSignal;
 
-  constructor(url: string, signal: AbortSignal) {
-    this.#url = url;
+  constructor({
+    gatewayUrl,
+    gatewayKey,
+    signal,
+  }: Pick<Surroundings, 'gatewayUrl' | 'gatewayKey' | 'signal'>) {
+    this.#url = gatewayUrl;
+    this.#key = gatewayKey;
     this.#signal = signal;
   }
 
@@ -77,7 +84,10 @@ export class Gateway {
 
   async #send(path: string, body: unknown): Promise<Response> {
     const init = body === undefined ? {} : { method: 'POST', body: JSON.stringify(body) };
-    const headers = body === undefined ? {} : { 'content-type': 'application/json' };
+    const headers = {
+      ...(body !== undefined && { 'content-type': 'application/json' }),
+      ...(this.#key !== undefined && { authorization: `Bearer ${this.#key}` }),
+    };
     const signal = AbortSignal.any([this.#signal, AbortSignal.timeout(answerMs)]);
     let response: Response;
     try {

@@ -1,7 +1,10 @@
+import { redisPrefixOf } from '@agentmesh/mesh';
 import { MeshError } from '@agentmesh/protocol';
+import { listWaitingUsers } from '@agentmesh/store';
 import { z } from 'zod';
-import { type Commands, listReport, type Surroundings } from '../command/command.ts';
+import { type CommandOption, type Commands, listReport, type Surroundings } from '../command/command.ts';
 import { Misuse } from '../command/program.ts';
+import { connectTimeoutMs } from '../context/surroundings.ts';
 import { Gateway, type GatewayMessage, type GatewaySession, sessionPath, sessionsPath } from './gateway.ts';
 import { userOf, userOption } from './options.ts';
 import { showRun } from './show-run.ts';
@@ -77,18 +80,27 @@ function responseOf(kind: WaitingCall['kind'], text: string): Record<string, unk
   throw new Misuse(`the answer to a ${kind} is ${wanted}; it is ${JSON.stringify(text)}`);
 }
 
+const allOption: CommandOption = {
+  flags: '--all',
+  meaning: 'the calls of all users instead, who are looked for among all keys of Redis; for operators',
+};
+
 /** The commands for calls that wait for an answer, by their words. */
 export const pendingCommands: Commands = {
   'pending list': {
     usage: '[app]',
     meaning:
       'lists the calls of a user that wait for an answer: confirmations, questions, results; default: in all apps',
-    options: [userOption],
+    options: [userOption, allOption],
     async run([app], around, options) {
-      const calls = await allPending(around, app, userOf(options));
+      const isOfAll = options.flag('all');
+      const calls = isOfAll
+        ? await pendingOfAll(around, app)
+        : await pendingOfUser(around, app, userOf(options));
       return listReport(calls, (call) => {
         const since = new Date(call.created).toISOString();
-        return `${call.id}  ${since}  ${call.app}  ${call.sessionId}  ${call.agent}  ${questionOf(call)}`;
+        const place = [call.app, ...(isOfAll ? [`user ${call.user}`] : []), call.sessionId];
+        return [call.id, since, ...place, call.agent, questionOf(call)].join('  ');
       });
     },
   },
@@ -97,25 +109,59 @@ export const pendingCommands: Commands = {
     meaning: 'answers such a call: yes or no for a confirmation, else a JSON object; prints what follows',
     options: [userOption],
     async run([id, answer = ''], around, options) {
-      const call = (await allPending(around, undefined, userOf(options))).find((each) => each.id === id);
-      if (!call) throw new MeshError('not_found', `no call ${id} waits for an answer; see pending list`);
+      const call = (await pendingOfUser(around, undefined, userOf(options))).find((each) => each.id === id);
+      if (!call)
+        throw new MeshError(
+          'not_found',
+          `no call ${id} of user ${userOf(options)} waits for an answer; see pending list --all`,
+        );
       const message = answerTo(call, answer);
-      const gateway = new Gateway(around.gatewayUrl, around.signal);
+      const gateway = new Gateway(around);
       await showRun(around, gateway, { app: call.app, user: call.user, session: call.sessionId }, message);
       return undefined;
     },
   },
 };
 
-async function allPending(
+async function pendingOfUser(
   around: Surroundings,
   app: string | undefined,
   user: string,
 ): Promise<WaitingCall[]> {
-  const gateway = new Gateway(around.gatewayUrl, around.signal);
+  const gateway = new Gateway(around);
   const apps = app === undefined ? await gateway.apps() : [app];
-  const lists = await Promise.all(
-    apps.map((each) => gateway.call(listSchema, sessionsPath(each, user).replace(/sessions$/, 'pending'))),
-  );
-  return lists.flatMap(({ pending }) => pending).sort((a, b) => a.created - b.created);
+  const lists = await Promise.all(apps.map((each) => pendingAt(gateway, { app: each, user })));
+  return inOrder(lists.flat());
+}
+
+/** The number of users whose calls are asked for at once. */
+const atOnce = 16;
+
+/** Returns the calls of all users, who are found in Redis. */
+async function pendingOfAll(around: Surroundings, app: string | undefined): Promise<WaitingCall[]> {
+  const { redisUrl, redisCaFile, redisPrefix, namespace } = around.config;
+  const users = await listWaitingUsers({
+    url: redisUrl.reveal(),
+    caFile: redisCaFile,
+    timeoutMs: connectTimeoutMs,
+    prefix: redisPrefix ?? redisPrefixOf(namespace),
+  });
+  const gateway = new Gateway(around);
+  const chosen = users.filter((each) => app === undefined || each.app === app);
+  const calls: WaitingCall[][] = [];
+  for (let at = 0; at < chosen.length; at += atOnce)
+    calls.push(...(await Promise.all(chosen.slice(at, at + atOnce).map((user) => pendingAt(gateway, user)))));
+  return inOrder(calls.flat());
+}
+
+async function pendingAt(
+  gateway: Gateway,
+  { app, user }: { app: string; user: string },
+): Promise<WaitingCall[]> {
+  const path = sessionsPath(app, user).replace(/sessions$/, 'pending');
+  return (await gateway.call(listSchema, path)).pending;
+}
+
+function inOrder(calls: WaitingCall[]): WaitingCall[] {
+  return calls.sort((a, b) => a.created - b.created);
 }

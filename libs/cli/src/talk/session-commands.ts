@@ -20,7 +20,7 @@ export const sessionCommands: Commands = {
     meaning: 'lists the sessions of a user, the newest first; default: of all apps',
     options: [userOption],
     async run([app], around, options) {
-      const gateway = new Gateway(around.gatewayUrl, around.signal);
+      const gateway = new Gateway(around);
       return listReport(
         await sessionsOf(gateway, app, userOf(options)),
         ({ app: name, session, updated }) => `${name}  ${session}  ${new Date(updated).toISOString()}`,
@@ -32,7 +32,7 @@ export const sessionCommands: Commands = {
     meaning: 'lists the invocations of a session: begin, duration, agents, tokens, end',
     options: [userOption],
     async run([app = '', session = ''], around, options) {
-      const gateway = new Gateway(around.gatewayUrl, around.signal);
+      const gateway = new Gateway(around);
       const events = await eventsOf(gateway, { app, user: userOf(options), session });
       const groups = [...Map.groupBy(events, ({ invocationId }) => invocationId ?? '')];
       return listReport(
@@ -48,7 +48,7 @@ export const sessionCommands: Commands = {
       'prints the timeline of an invocation over all services: who did what, where, when, and how long calls took',
     options: [userOption, { flags: '--app <name>', meaning: 'the app; default: all apps are searched' }],
     async run([id = ''], around, options) {
-      const gateway = new Gateway(around.gatewayUrl, around.signal);
+      const gateway = new Gateway(around);
       const places = await sessionsOf(gateway, options.text('app'), userOf(options));
       for (const place of places) {
         const events = (await eventsOf(gateway, place)).filter(({ invocationId }) => invocationId === id);

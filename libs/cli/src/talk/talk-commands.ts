@@ -15,7 +15,7 @@ export const talkCommands: Commands = {
     meaning: 'sends a message to an agent or an app, and prints the answer alone',
     options: [userOption, sessionOption],
     async run([name = '', ...words], around, options) {
-      const gateway = new Gateway(around.gatewayUrl, around.signal);
+      const gateway = new Gateway(around);
       const app = await appOf(gateway, around, name);
       const session = await gateway.openSession(app, userOf(options), options.text('session'));
       const events: Event[] = [];
@@ -50,7 +50,7 @@ export const talkCommands: Commands = {
     options: [userOption, sessionOption],
     more: 'End it by Ctrl-D. With --json it prints each event as a line.',
     async run([name = ''], around, options) {
-      const gateway = new Gateway(around.gatewayUrl, around.signal);
+      const gateway = new Gateway(around);
       const app = await appOf(gateway, around, name);
       const session = await gateway.openSession(app, userOf(options), options.text('session'));
       around.print(`session ${session.session} of ${app}; Ctrl-D ends the conversation`);

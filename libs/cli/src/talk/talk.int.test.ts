@@ -108,6 +108,13 @@ describe('the commands that talk to a mesh', () => {
     expect(asked).toMatch(/^waits: agentmesh pending answer \S+ … {2}confirmation {2}pay\({"amount":700}\)/);
     const [[call]] = (await json('pending', 'list', 'pay_app', '--user', 'bob')) as [[{ id: string }]];
     expect(await command('pending', 'list', '--user', 'bob')).toEqual([expect.stringContaining(call.id)]);
+    await linesOf(place, ['ask', 'payer', 'pay 701', '--user', 'eve: *']);
+    const [all] = (await json('pending', 'list', '--all')) as [{ user: string; args: object }[]];
+    expect(all.map(({ user }) => user)).toEqual(['bob', 'eve: *']);
+    expect(await command('pending', 'list', 'pay_app', '--all')).toContainEqual(
+      expect.stringMatching(/^\S+ {2}\S+ {2}pay_app {2}user bob /),
+    );
+    expect(await command('pending', 'list', 'other_app', '--all')).toEqual(['there are none']);
     await expect(command('pending', 'answer', call.id, 'maybe', '--user', 'bob')).rejects.toThrow(
       'the answer to a confirmation is yes, no',
     );

@@ -1,6 +1,7 @@
 import { every, subjects } from '@agentmesh/protocol';
 import type { Export, Import, Account as NatsAccount, OperatorLimits } from '@nats-io/jwt';
 import { fromPublic, newScopedSigner } from '@nats-io/jwt';
+import { keeperService } from '../mesh/service-name.ts';
 import { type Account, type AccountLink, type AccountPlan, covers } from '../rights/accounts.ts';
 
 /** The public keys of an account. */
@@ -53,6 +54,7 @@ export function accountClaims(
 ): Partial<NatsAccount> {
   const { name, permissions } = account;
   const isJetStream = name === plan.jetStream;
+  const isOfMany = isJetStream || account.service === keeperService;
   const { publish, subscribe } = permissions ?? { publish: ['>'], subscribe: ['>'] };
   const scope = { pub: { allow: publish }, sub: { allow: subscribe } };
   const exported = plan.links.filter(({ from }) => from === name);
@@ -60,13 +62,13 @@ export function accountClaims(
   return {
     limits: { ...limits, ...(isJetStream && jetStreamLimits) },
     signing_keys: keys.signing.map((key) => newScopedSigner(fromPublic(key), account.service, scope)),
-    exports: exportsOf(isJetStream ? exported.map((link) => widened(link, namespace)) : exported),
+    exports: exportsOf(isOfMany ? exported.map((link) => widened(link, namespace)) : exported),
     imports: imported.map((link) => importOf(link, identityOf(link.from))),
   };
 }
 
 /**
- * Replaces the subject of one service by the subjects of all services. The exports of JetStream then stay as
+ * Replaces the subject of one service by the subjects of all services. The exports of JetStream and of keepers then stay as
  * they are when services come and go; the servers would otherwise check the imports of all accounts again.
  */
 function widened(link: AccountLink, namespace?: string): AccountLink {
@@ -81,6 +83,7 @@ function widened(link: AccountLink, namespace?: string): AccountLink {
     '$O.>',
     ...[names.agentRun(every, every), names.operation(every, every, every), names.toolJob(every)],
     names.audit(every),
+    names.keeper(every),
     ...(['agent', 'tool'] as const).map((kind) => names.dead(kind, every)),
   ];
   return { ...link, subject: all.find((pattern) => covers(pattern, link.subject)) ?? link.subject };

@@ -8,7 +8,7 @@ import { agentManifest, busName, type ServiceManifest, toolManifest } from '../r
 
 const names = z.array(z.string());
 const fields = {
-  kind: z.enum(['agent', 'tool']),
+  kind: z.enum(['agent', 'tool', 'publisher']),
   name: z.string(),
   description: z.string().optional(),
   globalInstruction: z.string().optional(),
@@ -19,7 +19,10 @@ const fields = {
   longRunning: z.boolean().optional(),
   app: z.string().optional(),
   usesMemory: z.boolean().optional(),
+  usesArtifacts: z.boolean().optional(),
   credentialKeys: names.optional(),
+  listens: z.boolean().optional(),
+  joined: z.boolean().optional(),
 } satisfies Record<keyof ServiceManifest, z.ZodType>;
 
 /** The facts about services, as a file of JSON holds them. */

@@ -1,4 +1,5 @@
 export { readDefinitions } from './definitions.ts';
+export { lockKeys } from './folder-lock.ts';
 export type { KeyFolder, MeshFolder } from './key-folder.ts';
 export { openKeyFolder } from './key-folder.ts';
 export { keyOf } from './key-of.ts';
@@ -12,4 +13,5 @@ export {
   finishRotation,
   pushAccounts,
   removeServices,
+  setServices,
 } from './tend-accounts.ts';

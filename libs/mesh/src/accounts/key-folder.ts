@@ -37,6 +37,9 @@ export interface KeyFolder {
   system(): Promise<AccountKeys>;
   writeSystem(keys: AccountKeys): Promise<void>;
   write(file: string, text: string | Uint8Array): Promise<void>;
+  /** Returns the address of Redis with the right to change its users; undefined when the folder has none. */
+  redisUrl(): Promise<string | undefined>;
+  writeRedisUrl(url: string): Promise<void>;
   /** Returns the namespaces of all meshes in the folder. */
   namespaces(): Promise<string[]>;
   mesh(namespace: string): MeshFolder;
@@ -54,6 +57,15 @@ export interface MeshFolder {
   creds(service: string): string;
   /** Returns the public key that signed the credentials of a service. */
   signerOf(service: string): Promise<string | undefined>;
+  /** Tells whether all services but those that joined work in one account. */
+  isShared(): Promise<boolean>;
+  /** Makes the mesh a shared one. */
+  share(): Promise<void>;
+  /** The file with the environment of a service that joined. */
+  env(service: string): string;
+  /** Returns the password of a service's user of Redis; undefined when it has none. */
+  redisPassword(service: string): Promise<string | undefined>;
+  writeRedisPassword(service: string, password: string): Promise<void>;
   /** Deletes the keys and the credentials of a service. */
   removeAccount(service: string): Promise<void>;
 }
@@ -100,6 +112,7 @@ export function newSigningKey(): AccountKeys['signing'][number] {
 
 function folderAt(path: string): KeyFolder {
   const [operatorFile, systemFile] = [join(path, 'operator.json'), join(path, 'system.json')];
+  const redisFile = join(path, 'redis.url');
   return {
     path,
     configuration: join(path, 'nats-server.conf'),
@@ -116,6 +129,8 @@ function folderAt(path: string): KeyFolder {
     system: () => readRequired(systemFile, accountSchema),
     writeSystem: (keys) => writeJson(systemFile, keys),
     write: writePrivate,
+    redisUrl: () => readText(redisFile),
+    writeRedisUrl: (url) => writePrivate(redisFile, url),
     async namespaces() {
       const entries = await readdir(path, { withFileTypes: true });
       return entries
@@ -131,6 +146,9 @@ function meshFolderAt(path: string): MeshFolder {
   const definitions = join(path, 'definitions.json');
   const keysOf = (service: string) => join(path, 'keys', `${service}.json`);
   const creds = (service: string) => join(path, `${service}.creds`);
+  const env = (service: string) => join(path, `${service}.env`);
+  const redisOf = (service: string) => join(path, 'keys', `${service}.redis`);
+  const shared = join(path, 'keys', 'shared');
   return {
     definitions,
     services: async () => (await readJson(definitions, definitionsSchema)) ?? [],
@@ -142,8 +160,14 @@ function meshFolderAt(path: string): MeshFolder {
       const text = await readText(creds(service));
       return text === undefined ? undefined : (await parseCreds(new TextEncoder().encode(text))).uc.iss;
     },
+    isShared: async () => (await readText(shared)) !== undefined,
+    share: () => writePrivate(shared, ''),
+    env,
+    redisPassword: (service) => readText(redisOf(service)),
+    writeRedisPassword: (service, password) => writePrivate(redisOf(service), password),
     async removeAccount(service) {
-      for (const file of [keysOf(service), creds(service)]) await rm(file, { force: true });
+      for (const file of [keysOf(service), creds(service), env(service), redisOf(service)])
+        await rm(file, { force: true });
     },
   };
 }

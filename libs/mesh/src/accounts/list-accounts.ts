@@ -1,5 +1,5 @@
-import { planAccounts } from '../rights/accounts.ts';
 import type { KeyFolder } from './key-folder.ts';
+import { planOf } from './plan-of.ts';
 
 /** An account of a mesh, as an operator sees it. */
 export interface ListedAccount {
@@ -15,7 +15,7 @@ export interface ListedAccount {
 /** Lists the accounts of a mesh. */
 export async function listAccounts(folder: KeyFolder, namespace: string): Promise<ListedAccount[]> {
   const mesh = folder.mesh(namespace);
-  const { accounts } = planAccounts(await mesh.services(), namespace);
+  const { accounts } = await planOf(mesh, await mesh.services(), namespace);
   const listed = await Promise.all(
     accounts.map(async ({ service }) => {
       const keys = await mesh.account(service);

@@ -1,12 +1,13 @@
 import type { AccountResolver } from '@agentmesh/bus';
 import { MeshError, nearest } from '@agentmesh/protocol';
 import type { KeyPair } from '@nats-io/jwt';
-import { type AccountPlan, planAccounts } from '../rights/accounts.ts';
+import type { AccountPlan } from '../rights/accounts.ts';
 import { busName, type ServiceManifest } from '../rights/service-manifest.ts';
 import { accountClaims, type PublicKeys, removedClaims } from './account-claims.ts';
 import { type AccountKeys, type KeyFolder, newAccountKeys, newSigningKey } from './key-folder.ts';
 import { keyOf } from './key-of.ts';
 import { mintAccount, mintCredentials } from './mint.ts';
+import { planOf } from './plan-of.ts';
 import { isPushed } from './pushed.ts';
 
 /** The accounts of one mesh: its keys, and the servers that know the accounts. */
@@ -42,6 +43,22 @@ export async function addServices(
   return { services, pushed: await pushChanged(tenancy, services) };
 }
 
+/**
+ * Makes these the services of a mesh, beside those that joined it. Gives the servers the accounts that change, or
+ * all accounts.
+ */
+export async function setServices(
+  tenancy: Tenancy,
+  services: readonly ServiceManifest[],
+  { all = false }: { all?: boolean } = {},
+): Promise<Pushed> {
+  const mesh = tenancy.folder.mesh(tenancy.namespace);
+  const names = new Set(services.map(busName));
+  const joined = (await mesh.services()).filter((each) => each.joined && !names.has(busName(each)));
+  await mesh.writeServices([...services, ...joined]);
+  return { pushed: await pushChanged(tenancy, [...services, ...joined], { all }) };
+}
+
 /** Gives all accounts of a mesh to the servers, whether they have them or not. */
 export async function pushAccounts(tenancy: Tenancy): Promise<Pushed> {
   const services = await tenancy.folder.mesh(tenancy.namespace).services();
@@ -64,6 +81,12 @@ export async function removeServices(tenancy: Tenancy, removed: readonly string[
   );
   for (const { service, keys } of withKeys)
     if (!known.has(service) && !(keys && isRemovable(service))) throw unknownService(service, [...known]);
+  const gone = new Set(removed);
+  const remaining = services.filter((each) => !gone.has(busName(each)));
+  await mesh.writeServices(remaining);
+  // The links go first. The servers check all imports of each account that imports from a changed one, which
+  // takes a second for each removed service in a mesh of 250 while the gateway and JetStream have links to it.
+  const pushed = await pushChanged(tenancy, remaining);
   const signer = await signerOf(folder);
   const locked: string[] = [];
   await forEach(withKeys, async ({ service, keys }) => {
@@ -71,17 +94,13 @@ export async function removeServices(tenancy: Tenancy, removed: readonly string[
     await resolver.push(await mintAccount(service, keys.account, removedClaims(), signer));
     locked.push(service);
   });
-  const gone = new Set(removed);
-  const remaining = services.filter((each) => !gone.has(busName(each)));
-  await mesh.writeServices(remaining);
-  const pushed = await pushChanged(tenancy, remaining);
   for (const service of removed) await mesh.removeAccount(service);
   return { pushed: [...locked, ...pushed] };
 }
 
 /** Tells whether the account is one of an agent or a tool. The others belong to every mesh. */
 function isRemovable(service: string): boolean {
-  return /^(?:agent|tool)_/.test(service);
+  return /^(?:agent|tool|publisher)_/.test(service);
 }
 
 /**
@@ -127,7 +146,8 @@ async function keysToRotate({ folder, namespace }: Tenancy, service: string): Pr
   const mesh = folder.mesh(namespace);
   const keys = await mesh.account(service);
   if (keys) return keys;
-  const names = planAccounts(await mesh.services(), namespace).accounts.map((each) => each.service);
+  const { accounts } = await planOf(mesh, await mesh.services(), namespace);
+  const names = accounts.map((each) => each.service);
   throw unknownService(service, names);
 }
 
@@ -145,7 +165,7 @@ async function pushChanged(
 ): Promise<string[]> {
   const mesh = folder.mesh(namespace);
   const signer = await signerOf(folder);
-  const plan = planAccounts(services, namespace);
+  const plan = await planOf(mesh, services, namespace);
   const known = await keysOf({ folder, namespace }, plan);
   const publicKeys = new Map([...known].map(([name, keys]) => [name, publicKeysOf(keys)]));
   const identityOf = (name: string) => publicKeys.get(name)?.account ?? '';

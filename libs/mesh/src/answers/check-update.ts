@@ -89,7 +89,7 @@ export function auditRefusal(mesh: Mesh, item: WorkItem, { code, message }: Mesh
   if (code !== 'permission_denied') return;
   const { callId, service } = readOperation(item.subject);
   const { data } = operationUpdateSchema.safeParse(item.json());
-  audit(mesh, `${item.subject}/${item.key}`, {
+  void audit(mesh, `${item.subject}/${item.key}`, {
     ...{ decision: 'refused', callIds: [callId], reason: message },
     answeredBy: data ? sourceOf(data, service) : { by: unknownPerson, via: 'nats', service },
   });

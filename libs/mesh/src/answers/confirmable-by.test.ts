@@ -12,7 +12,7 @@ import { serveTool } from '../serve/serve-tool.ts';
 const manager: AnsweredBy = { by: 'eve', via: 'rest', service: 'gateway', roles: ['manager'] };
 
 /** Makes an agent whose tool in another process pays after a confirmation, and the ways to give it. */
-async function till(confirmableBy: ConfirmableBy, place: 'tool' | 'agent' = 'tool') {
+async function till(confirmableBy: ConfirmableBy, place: 'tool' | 'agent' = 'tool', sender?: string) {
   const world = memoryMesh();
   let paid = 0;
   const pay = new FunctionTool({
@@ -36,7 +36,9 @@ async function till(confirmableBy: ConfirmableBy, place: 'tool' | 'agent' = 'too
   const root = new LlmAgent({ name: 'root', ...(place === 'agent' ? asking : cashier) });
   await serveAgent(await world.connect('agent_root'), root, { app: 'app' });
   const chat = await world.chat('app');
-  await chat.say('pay');
+  const caller = sender === undefined ? undefined : { via: 'oidc', user: sender, roles: ['operator'] };
+  const asked = { app: 'app', user: 'u', session: chat.ref.sessionId, message: 'pay' };
+  await Array.fromAsync((await startRun(chat.client, { ...asked, ...(caller && { caller }) })).events);
   const [question] = await world.sessions.pending.list(chat.ref);
   const id = question?.id ?? '';
   const { client, ref } = chat;
@@ -175,4 +177,24 @@ describe('a service that answers for a person', () => {
     await update({ by: 'eve' });
     await until(() => paid() === 1);
   });
+});
+
+describe('a question that an operator has caused in the name of a user', () => {
+  it.each(['tool', 'agent'] as const)(
+    'is not answered by this operator, with notByAsker: %s',
+    async (place) => {
+      const { answer, paid, isOpen } = await till({ notByAsker: true }, place, 'eve');
+      const by = (name: string): AnsweredBy => ({ by: name, via: 'rest', service: 'gateway' });
+      for (const name of ['eve', 'u']) {
+        const refused = await answer(by(name)).then(
+          ({ end }) => end.error,
+          (error: unknown) => error,
+        );
+        expect(refused).toMatchObject(denied);
+        expect([paid(), await isOpen()]).toEqual([0, true]);
+      }
+      await answer(by('max'));
+      expect(paid()).toBe(1);
+    },
+  );
 });

@@ -1,7 +1,8 @@
 import type { IncomingRequest, Started } from '@agentmesh/bus';
-import { type Frame, parse, pendingRequestSchema } from '@agentmesh/protocol';
+import { type Frame, pendingRequestSchema } from '@agentmesh/protocol';
 import { type AddressedCall, addressedCall } from '../mesh/addressed-call.ts';
 import type { Mesh } from '../mesh/mesh.ts';
+import { readPayload } from '../messages/read-payload.ts';
 import { isAskedByCaller } from './check-message.ts';
 
 /**
@@ -29,6 +30,6 @@ export async function servePending(mesh: Mesh): Promise<Started> {
 }
 
 async function* answer(mesh: Mesh, request: IncomingRequest): AsyncGenerator<Frame, void, void> {
-  const query = parse(pendingRequestSchema, request.json(), 'the request for pending calls');
+  const query = readPayload(pendingRequestSchema, request, 'the request for pending calls');
   yield { type: 'result', data: { pending: await pendingCalls(mesh, query) } };
 }

@@ -1,4 +1,5 @@
 import { FunctionTool, LlmAgent, LongRunningFunctionTool } from '@agentmesh/agent';
+import { every, everySession } from '@agentmesh/protocol';
 import { until } from '@agentmesh/testing';
 import { describe, expect, it } from 'vitest';
 import { startRun } from '../client/start-run.ts';
@@ -290,13 +291,13 @@ describe('a notifier', () => {
   it('hears of new pending calls and of their answers', async () => {
     const chat = await ticketed(says('approved!'));
     const news: unknown[] = [];
-    await chat.client.bus.subscribe(chat.client.subjects.allSessionPending, (message) =>
+    await chat.client.bus.subscribe(chat.client.subjects.sessionPending(everySession, every), (message) =>
       news.push([message.subject, message.json()]),
     );
     await chat.say('buy it');
     await chat.update({ final: true, response: {} });
     await until(() => news.length === 2);
-    const subject = chat.client.subjects.sessionPending(chat.ref);
+    const subject = chat.client.subjects.sessionPending(chat.ref, 'agent_solo');
     expect(news).toEqual([
       [
         subject,

@@ -13,7 +13,6 @@ import {
   MeshError,
   type OperationUpdate,
   operationUpdateSchema,
-  parse,
   readOperation,
 } from '@agentmesh/protocol';
 import type { Mesh } from '../mesh/mesh.ts';
@@ -21,6 +20,7 @@ import type { ServedAgent } from '../mesh/served-agent.ts';
 import { traceHeaders } from '../messages/carrier.ts';
 import { moveToDeadLetters } from '../messages/dead-letter.ts';
 import { publishEvent } from '../messages/publish-event.ts';
+import { readPayload } from '../messages/read-payload.ts';
 import { checkMessage } from './check-message.ts';
 import { assertMayUpdate, auditRefusal, sourceOf } from './check-update.ts';
 import { sessionOfCall, unknownCall } from './locate-call.ts';
@@ -59,7 +59,6 @@ async function handleOperation(served: ServedAgent, item: WorkItem): Promise<Wor
       log.warn({ err: error }, 'could not take an update; it will be tried again');
       return { done: false, delayMs: retryMs };
     }
-    log.warn({ err: error }, 'moved an update to the dead letters');
     auditRefusal(served.mesh, item, error);
     await moveToDeadLetters(served.mesh, { kind: 'agent', name: served.agent.name }, item, error);
     return done;
@@ -76,7 +75,7 @@ interface ReceivedUpdate {
 async function takeUpdate(served: ServedAgent, item: WorkItem): Promise<WorkOutcome> {
   const { mesh } = served;
   const { callId, service } = readOperation(item.subject);
-  const update = parse(operationUpdateSchema, item.json(), `the update of call ${callId}`);
+  const update = readPayload(operationUpdateSchema, item, `the update of call ${callId}`);
   const ref = await sessionOfCall(mesh, callId, update);
   const call = { ref, callId, pending: await mesh.sessions.pending.get({ ...ref, callId }) };
   const received = { item, update, answeredBy: sourceOf(update, service) };

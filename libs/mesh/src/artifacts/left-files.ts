@@ -1,5 +1,7 @@
 import type { ArtifactService, SessionService } from '@agentmesh/agent';
 import { MeshArtifactService } from './mesh-artifact-service.ts';
+import { MeshKeeperArtifacts } from './mesh-keeper-artifacts.ts';
+import { MeshNoArtifacts } from './mesh-no-artifacts.ts';
 
 /**
  * Removes the files that an expired session left: nothing deletes the files of a session that expires. The
@@ -11,6 +13,8 @@ export async function removeLeftFiles(
   artifacts: ArtifactService,
   { appName, userId, sessionId }: { appName: string; userId: string; sessionId: string },
 ): Promise<void> {
+  // A gateway sweeps the files of expired sessions.
+  if (artifacts instanceof MeshNoArtifacts || artifacts instanceof MeshKeeperArtifacts) return;
   const ref = { appName, userId, sessionId };
   const oldFiles = await filesNow(artifacts, ref);
   if (oldFiles && !(await sessions.getSession({ ...ref, config: { numRecentEvents: 0 } })))

@@ -78,6 +78,22 @@ export async function changeManifest<T>(
   throw new MeshError('unavailable', 'too many processes save artifacts here at once; try again');
 }
 
+/** Names an object as the next version of a file. Returns the version; a repetition returns the same one. */
+export async function addVersion(
+  records: RecordBucket,
+  owner: ArtifactOwner,
+  filename: string,
+  id: string,
+): Promise<number> {
+  return await changeManifest(records, owner, (manifest) => {
+    const versions = manifest.files.find(([name]) => name === filename)?.[1];
+    if (!versions) manifest.files.push([filename, [id]]);
+    // The id is in the list if an earlier write was stored and its reply was lost.
+    else if (!versions.includes(id)) versions.push(id);
+    return Math.max(versions?.indexOf(id) ?? 0, 0);
+  });
+}
+
 function checked(text: string): Uint8Array {
   const bytes = Buffer.from(text);
   if (bytes.length <= maxManifestBytes) return bytes;

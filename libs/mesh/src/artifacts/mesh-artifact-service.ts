@@ -1,15 +1,23 @@
-import { BaseArtifactService } from '@agentmesh/agent';
+import { type ArtifactRef, BaseArtifactService } from '@agentmesh/agent';
 import {
   type ArtifactAbout,
   type ArtifactOwner,
   artifactAboutSchema,
   artifactUri,
+  fileOf,
   type OwnedFile,
   type StoredVersion,
 } from '@agentmesh/agent/internal';
 import type { Bus, ObjectBucket, RecordBucket, StoredObject } from '@agentmesh/bus';
 import { encodeToken, MeshError, parse } from '@agentmesh/protocol';
-import { changeManifest, type Manifest, manifestKey, readManifest, versionsIn } from './manifest.ts';
+import {
+  addVersion,
+  changeManifest,
+  type Manifest,
+  manifestKey,
+  readManifest,
+  versionsIn,
+} from './manifest.ts';
 
 /** Number of objects that are read or deleted at once. */
 const atOnce = 16;
@@ -54,13 +62,7 @@ export class MeshArtifactService extends BaseArtifactService {
     manifestKey(owner);
     const { id } = await this.#objects.put(bytes, { about: JSON.stringify(about) });
     try {
-      return await changeManifest(this.#records, owner, (manifest) => {
-        const versions = manifest.files.find(([name]) => name === filename)?.[1];
-        if (!versions) manifest.files.push([filename, [id]]);
-        // The id is in the list if an earlier write was stored and its reply was lost.
-        else if (!versions.includes(id)) versions.push(id);
-        return Math.max(versions?.indexOf(id) ?? 0, 0);
-      });
+      return await addVersion(this.#records, owner, filename, id);
     } catch (error) {
       // After a retryable error the record may have been stored: the object stays for the sweep.
       if (!MeshError.from(error).retryable) await this.#objects.delete(id).catch(() => {});
@@ -83,6 +85,11 @@ export class MeshArtifactService extends BaseArtifactService {
     const ids = await this.#ids(file);
     const objects = await inGroups(ids, (id) => this.#objects.info(id));
     return objects.flatMap((object, version) => (object ? [storedVersion(file, version, object)] : []));
+  }
+
+  /** Returns the versions of a file with what is stored beside their bytes. */
+  async storedVersions(ref: ArtifactRef): Promise<StoredVersion[]> {
+    return await this.versions(fileOf(ref));
   }
 
   protected override async names(owner: ArtifactOwner): Promise<string[]> {
@@ -205,7 +212,8 @@ export class MeshArtifactService extends BaseArtifactService {
   }
 }
 
-function storedVersion(
+/** Returns a version from its object. */
+export function storedVersion(
   file: OwnedFile,
   version: number,
   { size, createTime, metadata }: StoredObject,

@@ -9,18 +9,16 @@ import {
   turnNeed,
   unreadBefore,
 } from '@agentmesh/agent/internal';
-import type { Ask } from '@agentmesh/protocol';
+import { type Ask, MeshError } from '@agentmesh/protocol';
 import type { ServedAgent } from '../mesh/served-agent.ts';
 
 /**
- * Opens the session for an ask: the child session of its call, the session of its step (or a copy of that
+ * Opens the session of an ask: the child session of its call, the session of its step (or a copy of that
  * session), or the session that a program names.
  */
-export async function askSession(
-  { mesh: { sessions, sessionCache }, agent, app, services }: ServedAgent,
-  ask: Ask,
-  invocationId: string,
-): Promise<Session> {
+export async function askSession(served: ServedAgent, ask: Ask, invocationId: string): Promise<Session> {
+  const { mesh, agent, services } = served;
+  const { sessions, sessionCache } = mesh;
   const { parent, step, state = {} } = ask;
   if (parent) {
     return await openSession(sessions, {
@@ -40,10 +38,14 @@ export async function askSession(
     const session = await openExisting(sessionCache, ref, { ...need, fromSeq });
     return step.held ? heldCopy(session, step.held) : session;
   }
-  const owner = { appName: ask.app ?? app ?? agent.name, userId: ask.user };
-  if (ask.session === undefined) return await sessions.createSession({ ...owner, state });
-  const ref = { ...owner, sessionId: ask.session, invocationId };
+  if (ask.session === undefined) throw new MeshError('internal', 'an ask without a session has none to open');
+  const ref = { ...askOwner(served, ask), sessionId: ask.session, invocationId };
   return await openExisting(sessionCache, ref, turnNeed(agent, { ofApp }));
+}
+
+/** Returns the app and the user of the session of an ask of a program. */
+export function askOwner({ app, agent }: ServedAgent, ask: Ask): Pick<InvocationRef, 'appName' | 'userId'> {
+  return { appName: ask.app ?? app ?? agent.name, userId: ask.user };
 }
 
 async function openExisting(

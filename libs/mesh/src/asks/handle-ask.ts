@@ -2,12 +2,11 @@ import { type BaseAgent, ParallelAgent, type Session } from '@agentmesh/agent';
 import {
   type Attempt,
   answerToQuestion,
+  type CallCount,
   checkAsk,
-  endOfRun,
   endsPart,
   heldSessions,
   type InvocationOptions,
-  type InvocationRef,
   isInPath,
   newestRun,
   newInvocationId,
@@ -27,21 +26,20 @@ import {
   traceIdOf,
 } from '@agentmesh/protocol';
 import { inArtifactSession } from '../artifacts/artifact-session.ts';
+import { fencedSessions, tokenOf } from '../fencing/fenced-sessions.ts';
+import { keepAlive } from '../fencing/keep-alive.ts';
 import { operationSubjects } from '../mesh/addressed-call.ts';
 import type { Mesh } from '../mesh/mesh.ts';
-import { askIds, logTakeover, withOutcome } from '../mesh/outcomes.ts';
+import { askIds, createTally, logTakeover, type Tally, withOutcome } from '../mesh/outcomes.ts';
 import type { ServedAgent } from '../mesh/served-agent.ts';
 import { askPart } from '../messages/ask-part.ts';
 import { hopHeaders } from '../messages/carrier.ts';
 import { signalOf } from '../messages/deadline.ts';
-import { publishEnd, publishEvent, publishToSession, refOf } from '../messages/publish-event.ts';
+import { publishEvent } from '../messages/publish-event.ts';
 import { readPayload } from '../messages/read-payload.ts';
 import { stampReplica } from '../messages/stamp-replica.ts';
 import { transferPort } from '../remote/transfer-port.ts';
-import { closeCalls } from '../runs/close-calls.ts';
-import { fencedSessions, tokenOf } from '../runs/fenced-sessions.ts';
-import { keepAlive } from '../runs/keep-alive.ts';
-import { askSilentHolder, startNext } from '../runs/run-queue.ts';
+import { type AskLease, endAsk, takeForAsk } from './ask-lease.ts';
 import { askSession, stepOptions } from './ask-session.ts';
 
 /** Answers the ask of a program that is not an agent: such a program may not ask on behalf of an agent. */
@@ -70,7 +68,8 @@ export async function* handleDelegated(
 function logged(served: ServedAgent, request: IncomingRequest, ask: Ask): AsyncGenerator<Frame, void, void> {
   const { mesh, agent } = served;
   const ids = { ...askIds(agent.name, ask), traceId: traceIdOf(request.headers) };
-  return withOutcome(mesh.log, 'ask ended', ids, answerAsk(served, request, ask));
+  const tally = createTally('ask', agent.name);
+  return withOutcome(mesh.log, tally, ids, answerAsk(served, request, ask, tally));
 }
 
 function readAsk({ agent }: ServedAgent, request: IncomingRequest): Ask {
@@ -86,6 +85,7 @@ async function* answerAsk(
   served: ServedAgent,
   request: IncomingRequest,
   ask: Ask,
+  tally: Tally,
 ): AsyncGenerator<Frame, void, void> {
   const { mesh, agent } = served;
   const { parent, step } = ask;
@@ -103,6 +103,7 @@ async function* answerAsk(
       ref,
       askPart(agent.name, ask, request.headers),
     );
+    tally.begin(attempt.number);
     const session = await askSession(served, ask, invocationId);
     logTakeover(mesh.log, attempt.number, askIds(agent.name, ask), () => session.events);
     if (step && !step.held) yield* retell(step, session);
@@ -113,18 +114,15 @@ async function* answerAsk(
     yield { type: 'result', data };
     return;
   }
-  const session = await askSession(served, ask, invocationId);
-  const ref = { ...refOf(session), invocationId };
-  const token = await tokenFor(mesh, ref);
-  using _alive = keepAlive(mesh, ref, token, cancel);
-  // Adds the events that other processes committed before this ask got the session.
-  const refreshed = ask.session === undefined ? session : await mesh.sessionCache.refresh(session);
-  const current = refreshed ?? (await askSession(served, ask, invocationId));
-  // The end is recorded before the asking process reads the answer: that process finds the session free, and
-  // no work is left after the reply.
-  const data = yield* untilEnd(mesh, { ref, token, session: current }, () =>
-    work(served, request, ask, { session: current, invocationId, token, cancelled: cancel.signal }),
-  );
+  const lease = await takeForAsk(served, ask, invocationId);
+  const { session, ref, taken } = lease;
+  using _alive = keepAlive(mesh, ref, taken.token, cancel);
+  const { token, record } = taken;
+  const calls = { uncounted: 0, counted: record.llmCalls };
+  const begun = { calls, temp: record.temp };
+  const askWork = { session, invocationId, token, ...begun, cancelled: cancel.signal };
+  // The end is recorded before the asking process reads the answer: that process finds the session free.
+  const data = yield* untilEnd(mesh, lease, () => work(served, request, ask, askWork));
   yield { type: 'result', data };
 }
 
@@ -134,7 +132,7 @@ async function* answerAsk(
  */
 async function* untilEnd(
   mesh: Mesh,
-  { ref, token, session }: { ref: InvocationRef; token: number; session: Session },
+  lease: AskLease,
   run: () => AsyncGenerator<Frame, Answer, void>,
 ): AsyncGenerator<Frame, Answer, void> {
   let end: RunEnding = {
@@ -144,13 +142,13 @@ async function* untilEnd(
   try {
     const answer = yield* run();
     end = { status: 'completed' };
-    mesh.sessionCache.keep(session);
+    mesh.sessionCache.keep(lease.session);
     return answer;
   } catch (error) {
     end = { status: 'failed', error: MeshError.from(error).toWire() };
     throw error;
   } finally {
-    await endAsk(mesh, { ref, token, session }, end);
+    await endAsk(mesh, lease, end);
   }
 }
 
@@ -167,36 +165,15 @@ function* retell(step: NonNullable<Ask['step']>, session: Session): Generator<Fr
   }
 }
 
-/**
- * Takes the session for an ask. An ask is answered at once or refused: it cannot wait in the session's queue.
- */
-async function tokenFor(mesh: Mesh, ref: InvocationRef): Promise<number> {
-  const taken = await mesh.sessions.leases.take(ref, { run: '', whenBusy: 'reject' });
-  if (taken.state === 'held') return taken.token;
-  await askSilentHolder(mesh, ref);
-  throw new MeshError(
-    'resource_exhausted',
-    `another run is at work in session ${ref.sessionId}; ask again later, or without a session`,
-  );
-}
-
-async function endAsk(
-  mesh: Mesh,
-  { ref, token, session }: { ref: InvocationRef; token: number; session: Session },
-  end: RunEnding,
-): Promise<void> {
-  const sessions = fencedSessions(mesh.sessions, token);
-  if (end.error?.code === 'cancelled') await closeCalls(mesh, ref, sessions);
-  const record = await sessions.invocations.end(ref, end);
-  await publishEnd(mesh, ref, { ...(endOfRun(record) ?? end), lastSeq: session.seq }, {});
-  await startNext(mesh, ref);
-}
-
 interface AskWork {
   session: Session;
   invocationId: string;
   token: number | undefined;
   attempt?: Attempt;
+  /** The model calls that the store does not know; absent for an ask whose invocation other processes count. */
+  calls?: CallCount;
+  /** The `temp:` state of the invocation; absent when it is to be read. */
+  temp?: Readonly<Record<string, unknown>>;
   cancelled: AbortSignal;
 }
 
@@ -204,7 +181,7 @@ async function* work(
   served: ServedAgent,
   request: IncomingRequest,
   ask: Ask,
-  { session, invocationId, token, attempt, cancelled }: AskWork,
+  { session, invocationId, token, attempt, calls, temp, cancelled }: AskWork,
 ): AsyncGenerator<Frame, Answer, void> {
   const { mesh, agent, stopping } = served;
   const { parent, step } = ask;
@@ -212,9 +189,12 @@ async function* work(
   const incoming = hopHeaders(request.headers);
   const resume = incoming[header.resume];
   const held = step?.held;
-  const sessions = fencedSessions(mesh.sessions, token, attempt);
+  const { maxLlmCalls } = ask.runConfig;
+  const sessions = fencedSessions(mesh.sessions, token, { attempt, calls, maxLlmCalls });
   const carrier = token === undefined ? incoming : { ...incoming, [header.token]: String(token) };
   using until = signalOf(request.headers, request.signal, stopping, cancelled);
+  const { appName, userId } = session;
+  const caller = await mesh.callers?.read(request.headers, { appName, userId, invocationId });
   const events = runInvocation({
     ...inArtifactSession(served.services, artifactSession),
     agent,
@@ -226,6 +206,8 @@ async function* work(
     operationSubject: operationSubjects(mesh, agent.name),
     ...(attempt && resume !== undefined && { resume }),
     isAsked: true,
+    caller,
+    ...(temp && { temp }),
     ...(step ? stepOptions(step, session) : messageOf(agent, ask, session)),
     runConfig: ask.runConfig,
     carrier,
@@ -234,11 +216,9 @@ async function* work(
     transfers: transferPort(served),
   });
   for await (const event of events) {
-    // Watchers of the invocation follow the session of the asking agent; the session of a call has its own
-    // listeners. The asking process publishes the events of a step, in the order in which it receives the
-    // events.
-    if (parent) await publishToSession(mesh, session, event, carrier);
-    else if (!step) await publishEvent(mesh, session, event, carrier);
+    // The asking process publishes the events of a step, in the order in which it receives the events, and
+    // reads the pieces of a call's answer.
+    if (!step && !(parent && event.partial)) await publishEvent(mesh, session, event, carrier);
     if (event.author !== 'user') yield { type: 'event', data: event };
     if (held && endsPart(event) && goesStepByStep(agent))
       return { ...answerOf(agent, session, invocationId, 'step'), more: true };

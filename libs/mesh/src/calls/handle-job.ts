@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import type { BaseTool, InvocationServices } from '@agentmesh/agent';
 import type { WorkItem, WorkOutcome } from '@agentmesh/bus';
-import { type Headers, type Job, jobSchema, MeshError, parse, type ToolResult } from '@agentmesh/protocol';
+import { type Headers, type Job, jobSchema, MeshError, type ToolResult } from '@agentmesh/protocol';
 import type { Logger } from '@agentmesh/service';
 import type { FinishedJob } from '@agentmesh/store';
 import type { Cancellations, CancelSignal } from '../mesh/cancellations.ts';
@@ -9,11 +9,12 @@ import type { Mesh } from '../mesh/mesh.ts';
 import { createTally, logTakeover } from '../mesh/outcomes.ts';
 import { traceHeaders } from '../messages/carrier.ts';
 import { moveToDeadLetters } from '../messages/dead-letter.ts';
+import { readPayload } from '../messages/read-payload.ts';
 import { callOf } from './job-call.ts';
 import { failedCall, keepResult, stoppedCall } from './keep-result.ts';
 import { createHolder, keepRenewed, type Renewals, type TakeWork } from './take-work.ts';
 import { tellEnd, tellProgress } from './tell-job.ts';
-import { runTool } from './tool-call.ts';
+import { callerOf, runTool } from './tool-call.ts';
 import { untilDone, type WorkInHand } from './work-in-hand.ts';
 
 const done: WorkOutcome = { done: true };
@@ -38,6 +39,8 @@ interface Attempt extends JobOptions {
   order: Job;
   holder: string;
   headers: Headers;
+  /** The headers with which the job came: they name the caller. */
+  incoming: Headers;
   /** Present once this worker has the job. */
   renewals?: Renewals;
 }
@@ -53,9 +56,8 @@ export async function handleJob(options: JobOptions, item: WorkItem): Promise<Wo
   const log = mesh.log.child({ tool: tool.name });
   let order: Job;
   try {
-    order = parse(jobSchema, item.json(), `the job of tool ${tool.name}`);
+    order = readPayload(jobSchema, item, `the job of tool ${tool.name}`);
   } catch (error) {
-    log.error({ err: error, subject: item.subject }, 'moved an unreadable job to the dead letters');
     await moveToDeadLetters(mesh, { kind: 'tool', name: tool.name }, item, MeshError.from(error));
     return done;
   }
@@ -64,6 +66,7 @@ export async function handleJob(options: JobOptions, item: WorkItem): Promise<Wo
     order,
     holder: createHolder(mesh),
     headers: traceHeaders(item.headers),
+    incoming: item.headers,
   };
   return await options.inHand.add(workOrHandBack(attempt, log));
 }
@@ -97,16 +100,17 @@ async function handBack({ mesh, tool, order, holder, inHand, renewals }: Attempt
 async function work(attempt: Attempt): Promise<WorkOutcome> {
   const { mesh, tool, order, holder, leaseMs, stopping } = attempt;
   const take = (gone?: string) => mesh.jobs.take(tool.name, order.job, holder, leaseMs, gone);
-  const taken = await attempt.takeWork(take);
+  const ids = jobIds(attempt);
+  const taken = await attempt.takeWork(take, ids);
   if (taken.state === 'busy') return { done: false, delayMs: retryMs };
   if (taken.state === 'done') {
     await tellEnd(attempt, taken, !(await isCancelled(attempt)));
     return done;
   }
-  const ids = jobIds(attempt);
+  mesh.log.info({ ...ids, attempt: taken.attempt }, 'job began');
   logTakeover(mesh.log, taken.attempt, ids);
-  const tally = createTally();
-  tally.attempt = taken.attempt;
+  using tally = createTally('job', tool.name);
+  tally.begin(taken.attempt);
   const jobLost = new AbortController();
   const callAnswered = new AbortController();
   const callGone = new AbortController();
@@ -147,6 +151,7 @@ async function work(attempt: Attempt): Promise<WorkOutcome> {
   }
   const { durationMs, attempt: number } = tally.fields();
   const outcome = result.failed ? { outcome: 'failed', code: result.failed.code } : { outcome: 'completed' };
+  tally.end(outcome.outcome, outcome.code);
   mesh.log.info({ ...ids, ...outcome, durationMs, attempt: number }, 'job ended');
   const finishedJob = await finish(attempt, result);
   // A call that was answered in another way needs no end. The end of a cancelled call must not wake the
@@ -181,9 +186,11 @@ async function doWork(
   signal: AbortSignal,
   jobLost: AbortController,
 ): Promise<ToolResult> {
-  const { mesh, tool, order, holder, services } = attempt;
+  const { mesh, tool, order, holder, services, incoming } = attempt;
+  const caller = await callerOf(mesh, order.call, incoming);
   const run = runTool(tool, order.call, services, signal, {
     attempt: number,
+    caller,
     ...(lastProgress && { lastProgress }),
   });
   try {

@@ -145,7 +145,7 @@ type Turn =
 async function waitForTurn(
   { mesh, tool, leaseMs, inHand, takeWork }: OnceOptions,
   holder: string,
-  { key, requestSignal: signal }: HeldCall,
+  { call, key, requestSignal: signal }: HeldCall,
   cancelled: AbortSignal,
 ): Promise<Turn> {
   const { callResults: results, bus, log } = mesh;
@@ -155,7 +155,8 @@ async function waitForTurn(
     if (gone !== undefined) isFirst = false;
     return results.take(tool, key, holder, leaseMs, gone);
   };
-  const look = () => takeWork(take);
+  const { callId, context: { agent, invocationId, session } = {} } = call;
+  const look = () => takeWork(take, { callId, agent, invocationId, session });
   for (let pauseMs = firstLookMs; ; pauseMs = Math.min(pauseMs * 1.5, longestLookMs)) {
     const taken = await untilDone(look, { signal, log, step: `take a call of ${tool}` });
     if (taken.state === 'done') return { stored: taken.result };

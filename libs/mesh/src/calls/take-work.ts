@@ -47,18 +47,20 @@ export function keepRenewed(renew: () => Promise<unknown>, leaseMs: number, log:
  * work and its result. When NATS cannot tell, nothing is taken over.
  *
  * @param take takes the work; its argument is a holder that is gone
+ * @param ids the ids of the work for the log
  */
 export type TakeWork = <T extends { state: string }>(
   take: (gone?: string) => Promise<T | OtherHolder>,
+  ids?: Record<string, unknown>,
 ) => Promise<T | OtherHolder>;
 
 /** Makes the function by which a process takes calls and jobs of a tool. */
 export function createTakeWork(mesh: Pick<Mesh, 'bus' | 'subjects' | 'log'>, tool: string): TakeWork {
   const isGone = createIsGone(mesh, tool);
-  return async (take) => {
+  return async (take, ids = {}) => {
     const found = await take();
     if (!isOther(found) || !found.isLapsed || !(await isGone(found.holder))) return found;
-    mesh.log.warn({ tool, holder: found.holder }, 'takes over the work of a replica that is gone');
+    mesh.log.warn({ tool, ...ids, holder: found.holder }, 'takes over the work of a replica that is gone');
     return await take(found.holder);
   };
 }

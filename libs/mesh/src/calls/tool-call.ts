@@ -16,8 +16,29 @@ import {
   toolErrorText,
   withCredentials,
 } from '@agentmesh/agent/internal';
-import { MeshError, type ToolCall, type ToolResult } from '@agentmesh/protocol';
+import { type Caller, type Headers, MeshError, type ToolCall, type ToolResult } from '@agentmesh/protocol';
 import { inArtifactSession } from '../artifacts/artifact-session.ts';
+import type { Mesh } from '../mesh/mesh.ts';
+
+/** The facts about a call that are not in its message. */
+export interface CallFacts extends Pick<ContextOptions, 'attempt' | 'lastProgress'> {
+  /** The authenticated caller who began the run. */
+  caller?: Caller | undefined;
+}
+
+/**
+ * Returns the caller who began the run of a call. @throws MeshError `permission_denied` for an identity that no
+ * gateway signed for this run
+ */
+export async function callerOf(
+  { callers }: Pick<Mesh, 'callers'>,
+  { context }: ToolCall,
+  headers: Headers,
+): Promise<Caller | undefined> {
+  if (!context) return undefined;
+  const { app: appName, user: userId, invocationId } = context;
+  return await callers?.read(headers, { appName, userId, invocationId });
+}
 
 /**
  * Runs a tool for a call of another process. Yields its progress; returns its result, also when it failed.
@@ -29,7 +50,7 @@ export async function* runTool(
   call: ToolCall,
   services: InvocationServices,
   abortSignal: AbortSignal,
-  about: Pick<ContextOptions, 'attempt' | 'lastProgress'> = {},
+  about: CallFacts = {},
 ): AsyncGenerator<Record<string, unknown>, ToolResult, void> {
   const toolContext = contextOf(call, services, abortSignal, about);
   const { actions } = toolContext;
@@ -59,9 +80,10 @@ export async function waitsForPerson(
   call: ToolCall,
   services: InvocationServices,
   abortSignal: AbortSignal,
+  caller: Caller | undefined,
 ): Promise<boolean> {
   if (call.toolConfirmation?.confirmed) return false;
-  const toolContext = contextOf(call, services, abortSignal, {});
+  const toolContext = contextOf(call, services, abortSignal, { caller });
   try {
     return await tool.checkRequireConfirmation(call.args, toolContext);
   } catch {
@@ -74,12 +96,16 @@ function contextOf(
   call: ToolCall,
   services: InvocationServices,
   abortSignal: AbortSignal,
-  about: Pick<ContextOptions, 'attempt' | 'lastProgress'>,
+  { caller, ...about }: CallFacts,
 ): Context {
   const { toolConfirmation, inputResponse, answers, callEventId, callId = newFunctionCallId() } = call;
   const operationSubject = call.context?.operationSubject;
   return new Context(
-    { ...originOf(call, abortSignal), services: inArtifactSession(services, call.context?.artifactSession) },
+    {
+      ...originOf(call, abortSignal),
+      caller,
+      services: inArtifactSession(services, call.context?.artifactSession),
+    },
     {
       actions: createEventActions(),
       functionCallId: callId,

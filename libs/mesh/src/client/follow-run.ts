@@ -33,7 +33,7 @@ export interface InvocationState {
    * come first, or the first event is not committed yet.
    */
   status: InvocationRecord['status'] | 'waiting';
-  /** Model calls so far; absent when the record is not kept any more. */
+  /** Model calls whose answers are committed, so far; absent when the record is not kept any more. */
   llmCalls?: number;
   /** Number of the invocation's last event in the session, so far; 0 without any. */
   lastSeq: number;
@@ -201,8 +201,8 @@ function isWaiting(
  * Tells whether the record of the invocation has expired. An invocation without a record looks like a running
  * invocation that has done nothing yet.
  */
-function isForgotten({ status, llmCalls, cancelled }: InvocationRecord, { event }: StoredEvent): boolean {
-  const isBlank = status === 'running' && llmCalls === 0 && cancelled === undefined;
+function isForgotten({ status, home, cancelled }: InvocationRecord, { event }: StoredEvent): boolean {
+  const isBlank = status === 'running' && home === undefined && cancelled === undefined;
   return isBlank && Date.now() - event.timestamp > forgottenMs;
 }
 

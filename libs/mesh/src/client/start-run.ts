@@ -10,6 +10,7 @@ import {
 } from '@agentmesh/agent/internal';
 import {
   assertOptions,
+  type Caller,
   type Event,
   type Headers,
   header,
@@ -25,6 +26,7 @@ import { sealAnswers } from '../answers/sealed-answers.ts';
 import type { Mesh } from '../mesh/mesh.ts';
 import { rootOf } from '../mesh/root-agent.ts';
 import { tooManyWaiting } from '../mesh/run-limits.ts';
+import { runHeader } from '../messages/run-header.ts';
 import { assertResumable } from '../runs/check-continuation.ts';
 import { readForSpeaker, speakerOf } from '../runs/next-speaker.ts';
 import type { NumberedEvent } from './log-reader.ts';
@@ -52,6 +54,8 @@ export interface RunRequest {
    * session keeps both. Absent if unknown.
    */
   answeredBy?: RunCommandInput['answeredBy'];
+  /** The authenticated caller, for agents and tools of the run. Only a gateway can vouch for a caller. */
+  caller?: Caller;
 }
 
 export interface RunOptions {
@@ -78,6 +82,7 @@ const requestNames: OptionNames<RunRequest> = {
   runConfig: true,
   whenBusy: true,
   answeredBy: true,
+  caller: true,
 };
 const optionNames: OptionNames<RunOptions> = {
   signal: true,
@@ -125,7 +130,7 @@ export async function startRun(
   assertOptions('startRun', request, requestNames);
   assertOptions('startRun', options, optionNames);
   if (request.runConfig) readRunConfig(request.runConfig);
-  const { app, user, session, invocationId: continued, ...rest } = request;
+  const { app, user, session, invocationId: continued, caller, ...rest } = request;
   const { signal, timeoutMs, whenAbsent = 'reject' } = options;
   const ref: SessionRef = { appName: app, userId: user, sessionId: session };
   const root = await rootOf(mesh, app);
@@ -139,6 +144,7 @@ export async function startRun(
   const askingEvents = await checkMessage(mesh, ref, message, { answeredBy: request.answeredBy, continued });
   const agent = await speakerOf(mesh, root, current, { message, askingEvents });
   const run = continued === undefined ? newRun() : { invocationId: continued, resume: newResumeId() };
+  const identity = caller && (await mesh.callers?.sign({ ...ref, ...run }, caller));
   const from = run.resume === undefined ? undefined : messageEventId(run, session);
   const watching = watchInvocation(mesh, { ...ref, ...run }, { afterSeq: current.seq, from, signal });
   try {
@@ -153,6 +159,8 @@ export async function startRun(
       messageId: `${runKey(run)}:0`,
       headers: {
         ...nextTrace(options.headers),
+        ...runHeader({ ...ref, ...run }),
+        ...identity,
         ...(timeoutMs !== undefined && { [header.deadline]: String(Date.now() + timeoutMs) }),
       },
     });

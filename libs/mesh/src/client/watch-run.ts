@@ -2,17 +2,16 @@ import { endOfRun, type InvocationRef } from '@agentmesh/agent/internal';
 import type { Message } from '@agentmesh/bus';
 import {
   eventSchema,
-  every,
   header,
   type InvocationEnd,
   invocationEndSchema,
   unlessAborted,
 } from '@agentmesh/protocol';
 import type { Mesh } from '../mesh/mesh.ts';
-import { ownerOf } from '../messages/publish-event.ts';
 import { askSilentHolder, startNext } from '../runs/run-queue.ts';
 import { LogReader, type NumberedEvent } from './log-reader.ts';
 import { type NewsInbox, newsInbox } from './news-inbox.ts';
+import { publisherCheck } from './news-publisher.ts';
 
 /** Time without news after which the log is read, in ms: a message may have been lost with a connection. */
 const silenceMs = 5_000;
@@ -45,9 +44,13 @@ export async function watchInvocation(
   { afterSeq, catchUp = false, from, signal }: WatchOptions,
 ): Promise<Watch> {
   const inbox = newsInbox(isEnd);
+  const fateOf = publisherCheck(mesh, ref.appName);
   const subscription = await mesh.bus.subscribe(
-    mesh.subjects.invocationEvent(ref.invocationId, every),
-    (message) => inbox.put(message),
+    mesh.subjects.invocationWatch(ref, ref.invocationId),
+    (message) => {
+      const fate = fateOf(message.subject);
+      if (fate !== 'ignore') inbox.put(fate === 'look' ? 'look' : message);
+    },
     () => inbox.put('look'),
   );
   if (catchUp) inbox.put('look');
@@ -106,12 +109,12 @@ async function* follow(
       yield* log.read();
       return { ...ended, lastSeq: log.seen };
     }
-    const news = readNews(message, ownerOf(ref));
+    const news = readNews(message);
     if (news?.event) yield* passOn(news, log);
     // The end of an earlier run may be delivered again.
     if (!news?.end || news.end.resume !== ref.resume) continue;
-    // The log may have events that the publisher of the end does not know.
-    yield* log.read();
+    // Some publishers of an end do not know the last event: they give 0.
+    yield* log.read(news.end.lastSeq || undefined);
     return news.end;
   }
 }
@@ -150,11 +153,10 @@ function isEnd({ headers }: Message): boolean {
 type News = { end: InvocationEnd; event?: undefined } | (NumberedEvent & { end?: undefined });
 
 /**
- * Reads a message. Returns undefined for a message that is not from an agent, and for news of another user's
- * invocation with the same id; the log shows whether an event was missed.
+ * Reads a message. Returns undefined for a message that is not from an agent; the log shows whether an event
+ * was missed.
  */
-function readNews(message: Message, owner: string): News | undefined {
-  if ((message.headers[header.owner] ?? owner) !== owner) return undefined;
+function readNews(message: Message): News | undefined {
   try {
     if (isEnd(message)) return { end: invocationEndSchema.parse(message.json()) };
     const seq = message.headers[header.seq];

@@ -10,7 +10,9 @@ import {
 import type { Logger, ServiceConfig } from '@agentmesh/service';
 import { connectRedisStore, type MemoryOptions, type RetentionOf } from '@agentmesh/store';
 import { assertArtifacts } from '../artifacts/artifact-folder.ts';
-import { openArtifacts } from '../artifacts/open-artifacts.ts';
+import { MeshNoArtifacts } from '../artifacts/mesh-no-artifacts.ts';
+import { openServiceArtifacts } from '../artifacts/open-artifacts.ts';
+import { createCallers } from '../mesh/callers.ts';
 import type { Mesh } from '../mesh/mesh.ts';
 import { redisPrefixOf } from '../mesh/redis-prefix.ts';
 import { type RunLimits, runLimits } from '../mesh/run-limits.ts';
@@ -68,6 +70,11 @@ export interface ConnectOptions {
    * `nats`.
    */
   artifacts?: string;
+  /**
+   * Tells whether the process uses artifacts; default true. A service whose definition uses none has no rights on
+   * them, and gets an error that says what to change.
+   */
+  usesArtifacts?: boolean;
   /** Limits for the runs of one user; default 8 at work and 1,000 waiting. */
   limits?: RunLimits;
   /** Tells whether the process reads the cards of other services; default true. */
@@ -94,6 +101,7 @@ const optionNames: OptionNames<ConnectOptions> = {
   memory: true,
   retention: true,
   artifacts: true,
+  usesArtifacts: true,
   limits: true,
   cards: true,
 };
@@ -117,7 +125,7 @@ export async function connectMesh(options: ConnectOptions): Promise<ConnectedMes
   const { redisPrefix = redisPrefixOf(namespace) } = options;
   const onError = reportTo(log);
   const box = options.credentialKeys === undefined ? undefined : createSecretBox(options.credentialKeys);
-  await assertArtifacts(options.artifacts ?? 'nats');
+  if (options.usesArtifacts !== false) await assertArtifacts(options.artifacts ?? 'nats');
   await using owners = new AsyncDisposableStack();
   const store = owners.use(
     await connectRedisStore({
@@ -149,7 +157,7 @@ export async function connectMesh(options: ConnectOptions): Promise<ConnectedMes
       ...(options.cards !== undefined && { cards: options.cards }),
     }),
   );
-  const { sessions, callResults, jobs, memory, credentials, credentialRecords } = store;
+  const { sessions, callResults, jobs, memory, credentials, credentialRecords, apiKeys } = store;
   const mesh = createMesh({
     bus,
     sessions,
@@ -157,8 +165,14 @@ export async function connectMesh(options: ConnectOptions): Promise<ConnectedMes
     jobs,
     memory,
     credentialRecords,
+    apiKeys,
+    requestLimits: store.requestLimits,
+    callers: createCallers(store.callerKeys),
     log,
-    artifacts: openArtifacts(options.artifacts ?? 'nats', bus, namespace),
+    artifacts:
+      options.usesArtifacts === false
+        ? new MeshNoArtifacts(service)
+        : await openServiceArtifacts(options.artifacts ?? 'nats', bus, namespace),
     namespace,
     ...(options.limits && { limits: options.limits }),
     ...(options.sessionCacheBytes !== undefined && { sessionCacheBytes: options.sessionCacheBytes }),
@@ -186,7 +200,7 @@ export async function connectService(
   service: string,
   config: ServiceConfig,
   log: Logger,
-  options: Pick<ConnectOptions, 'cards' | 'replica' | 'connectTimeoutMs'> = {},
+  options: Pick<ConnectOptions, 'cards' | 'replica' | 'connectTimeoutMs' | 'usesArtifacts'> = {},
 ): Promise<ConnectedMesh> {
   return await connectMesh({
     service,

@@ -8,9 +8,10 @@ import {
   runMain,
   type ServiceConfig,
   type serviceConfig,
-  startHealth,
+  startProbes,
 } from '@agentmesh/service';
 import { serviceName } from '../mesh/service-name.ts';
+import { usesArtifacts } from '../rights/service-manifest.ts';
 import { type ServeAgentOptions, serveAgent, serveAgentOptions } from '../serve/serve-agent.ts';
 import { type ServeToolOptions, serveTool, serveToolOptions } from '../serve/serve-tool.ts';
 import { agentConfig, assertModels } from './agent-config.ts';
@@ -51,6 +52,7 @@ export async function runAgentService(options: AgentServiceOptions): Promise<voi
   await runServed({
     name: serviceName('agent', agent.name),
     cards: true,
+    usesArtifacts: usesArtifacts(agent),
     variables: agentConfig,
     prepare,
     check: (config, log) => assertModels(agent, config, log),
@@ -86,6 +88,7 @@ export async function runToolService(options: ToolServiceOptions): Promise<void>
   await runServed({
     name: serviceName('tool', tool.name),
     cards: false,
+    usesArtifacts: usesArtifacts(tool),
     variables: {},
     prepare,
     serve: (mesh, { maxConcurrency }) => serveTool(mesh, tool, { ...serving, maxInFlight: maxConcurrency }),
@@ -96,6 +99,7 @@ interface Served<S extends ConfigShape> extends Pick<MainOptions, 'prepare'> {
   name: string;
   /** True for a service that reads the cards of other services. */
   cards: boolean;
+  usesArtifacts: boolean;
   /** The variables beside the variables of every service. */
   variables: S;
   /** Throws when the service cannot work as it is configured. */
@@ -104,7 +108,7 @@ interface Served<S extends ConfigShape> extends Pick<MainOptions, 'prepare'> {
 }
 
 async function runServed<S extends ConfigShape>(served: Served<S>): Promise<void> {
-  const { name, cards, variables, prepare, check, serve } = served;
+  const { name, cards, usesArtifacts, variables, prepare, check, serve } = served;
   await runMain({
     name,
     config: variables,
@@ -113,12 +117,10 @@ async function runServed<S extends ConfigShape>(served: Served<S>): Promise<void
       owners.use(await prepare?.(log));
       check?.(whole, log);
       const config = whole as ServiceConfig;
-      const mesh = owners.use(await connectService(name, config, log, { cards, replica }));
+      const mesh = owners.use(await connectService(name, config, log, { cards, usesArtifacts, replica }));
       let stopping = false;
-      if (config.healthPort !== undefined) {
-        const ready = async () => (stopping ? ['stopping'] : await mesh.problems());
-        owners.use(await startHealth({ port: config.healthPort, host: config.healthHost, ready }));
-      }
+      const ready = async () => (stopping ? ['stopping'] : await mesh.problems());
+      owners.use(await startProbes({ config, ready, service: name, replica, log }));
       const served = await serve(mesh, config);
       owners.defer(async () => {
         stopping = true;

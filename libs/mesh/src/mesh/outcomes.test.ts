@@ -1,4 +1,4 @@
-import { AgentTool, FunctionTool, LlmAgent } from '@agentmesh/agent';
+import { AgentTool, BaseAgent, type Event, FunctionTool, LlmAgent } from '@agentmesh/agent';
 import { createLogger } from '@agentmesh/service';
 import { until } from '@agentmesh/testing';
 import { expect, it } from 'vitest';
@@ -52,7 +52,142 @@ it('logs the end of a run with its costs, and the error of its tool with its sta
   expect(mesh.of('a tool threw: the model is told')).toMatchObject([
     { level: 'warn', tool: 'convert', agent: 'root', ...ids, callId, err: { type: 'TypeError' } },
   ]);
-  expect(JSON.stringify(mesh.lines)).toContain('outcomes.test.ts');
+  expect(mesh.of('a tool threw: the model is told')[0]).toMatchObject({
+    at: expect.stringMatching(/libs\/mesh\/src\/mesh\/outcomes\.test\.ts:\d+:\d+$/),
+    err: { stack: expect.stringContaining('outcomes.test.ts') },
+    replica: 'r',
+  });
+  expect(mesh.of('run began')).toMatchObject([
+    { level: 'info', agent: 'root', app: 'app', ...ids, hop: 0, attempt: 1 },
+  ]);
+});
+
+it('logs an exception of a callback with the callback, the tool, the call and the place', async () => {
+  const mesh = loggingMesh();
+  const root = new LlmAgent({
+    name: 'root',
+    model: new ScriptedLlm(calls('convert')),
+    tools: [broken()],
+    beforeToolCallback: () => {
+      throw new TypeError('no policy');
+    },
+  });
+  await using _served = stopping(await serveAgent(await mesh.join('agent_root'), root, { app: 'app' }));
+  const { say } = await mesh.chat('app');
+  const [event] = (await say('hi')).events;
+  await until(() => mesh.of('run ended').length === 1, { what: 'the line' });
+  const { invocationId } = event ?? {};
+  const at = expect.stringMatching(/outcomes\.test\.ts:\d+:\d+$/);
+  const callId = event?.content?.parts?.[0]?.functionCall?.id;
+  expect(mesh.of('a callback threw: its agent fails')).toMatchObject([
+    {
+      callback: 'beforeToolCallback',
+      tool: 'convert',
+      callId,
+      invocationId,
+      at,
+      err: { message: 'no policy' },
+    },
+  ]);
+  expect(mesh.of('run failed')).toMatchObject([{ level: 'error', agent: 'root', invocationId, at }]);
+});
+
+it('logs a defect of an asked agent with the ids of the ask, and tells the caller nothing of it', async () => {
+  class Broken extends BaseAgent {
+    // biome-ignore lint/correctness/useYield: it fails before its first event.
+    protected override async *runAsyncImpl(): AsyncGenerator<Event, void, void> {
+      throw new TypeError('secret plan');
+    }
+  }
+  const mesh = loggingMesh();
+  const model = new ScriptedLlm(calls('helper', { request: 'help' }), says('done'));
+  const tools = [new AgentTool({ agent: remoteAgent('helper') })];
+  const root = new LlmAgent({ name: 'root', model, tools });
+  await using _helper = stopping(
+    await serveAgent(await mesh.join('agent_helper'), new Broken({ name: 'helper' })),
+  );
+  await using _root = stopping(await serveAgent(await mesh.join('agent_root'), root, { app: 'app' }));
+  const { say } = await mesh.chat('app');
+  const { events } = await say('hi');
+  expect(JSON.stringify(events)).not.toContain('secret plan');
+  const ids = { agent: 'helper', caller: 'root', invocationId: events[0]?.invocationId };
+  expect(mesh.of('ask failed')).toMatchObject([
+    { level: 'error', ...ids, at: expect.stringContaining('outcomes.test.ts'), err: { type: 'TypeError' } },
+  ]);
+  expect(mesh.of('ask began')).toMatchObject([{ level: 'info', ...ids }]);
+  expect(mesh.of('ask ended')).toMatchObject([{ ...ids, outcome: 'failed', attempt: 1 }]);
+});
+
+it('logs ids and no words of people, models and tools', async () => {
+  const mesh = loggingMesh();
+  const tool = new FunctionTool({
+    name: 'note',
+    description: 'notes',
+    execute: () => ({ kept: 'word-of-tool' }),
+  });
+  const model = new ScriptedLlm(calls('note', { text: 'word-of-arguments' }), says('word-of-model'));
+  const root = new LlmAgent({ name: 'root', model, tools: [remoteTool('note')] });
+  await using _tool = stopping(await serveTool(await mesh.join('tool_note'), tool));
+  await using _served = stopping(await serveAgent(await mesh.join('agent_root'), root, { app: 'app' }));
+  const { say } = await mesh.chat('app');
+  await say('word-of-person');
+  await until(() => mesh.of('run ended').length === 1, { what: 'the line' });
+  expect(mesh.of('call began')).toMatchObject([{ tool: 'note', agent: 'root' }]);
+  expect(JSON.stringify(mesh.lines)).not.toContain('word-of');
+});
+
+it('logs that a run waits for its session, and why', async () => {
+  const mesh = loggingMesh();
+  const release = Promise.withResolvers<void>();
+  const tool = new FunctionTool({
+    name: 'hold',
+    description: 'waits',
+    execute: async () => {
+      await release.promise;
+      return {};
+    },
+  });
+  const model = new ScriptedLlm(calls('hold'), says('one'), says('two'));
+  const root = new LlmAgent({ name: 'root', model, tools: [tool] });
+  await using _served = stopping(await serveAgent(await mesh.join('agent_root'), root, { app: 'app' }));
+  const { say } = await mesh.chat('app');
+  const first = say('first');
+  await until(() => mesh.of('run began').length === 1, { what: 'the first run' });
+  const second = say('second');
+  await until(() => mesh.of('run waits for its session').length === 1, { what: 'the line' });
+  release.resolve();
+  const [
+    {
+      events: [event],
+    },
+    { invocationId },
+  ] = await Promise.all([first, second]);
+  expect(mesh.of('run waits for its session')).toMatchObject([
+    { level: 'info', invocationId, holder: event?.invocationId },
+  ]);
+});
+
+it('logs a tool and an agent that nobody serves: at the start, and at the first turn that uses them', async () => {
+  const mesh = loggingMesh();
+  const model = new ScriptedLlm(calls('helper', { request: 'x' }), says('no'), says('again'));
+  const tools = [remoteTool('get_wether'), new AgentTool({ agent: remoteAgent('helper') })];
+  const root = new LlmAgent({ name: 'root', model, tools });
+  const weather = new FunctionTool({ name: 'get_weather', description: 'd', execute: () => ({}) });
+  await using _tool = stopping(await serveTool(await mesh.join('tool_get_weather'), weather));
+  await using _served = stopping(await serveAgent(await mesh.join('agent_root'), root, { app: 'app' }));
+  const absent = mesh.lines.filter(({ msg }) => msg.startsWith('uses services that are not in the mesh'));
+  expect(absent).toMatchObject([
+    { level: 'info', absent: ['helper', 'get_wether'], known: ['root', 'get_weather'] },
+  ]);
+  const { say } = await mesh.chat('app');
+  await say('hi');
+  await say('again');
+  expect(mesh.of('nobody serves a tool that a turn uses: its model does not see it')).toMatchObject([
+    { level: 'warn', tool: 'get_wether', meant: 'get_weather' },
+  ]);
+  expect(mesh.of('nobody serves what was called')).toMatchObject([
+    { level: 'warn', subject: expect.stringContaining('helper') },
+  ]);
 });
 
 it('logs the end of asks and calls, and their failures, only in the process that answers them', async () => {
@@ -76,7 +211,14 @@ it('logs the end of asks and calls, and their failures, only in the process that
   await until(() => mesh.of('run ended').length === 1, { what: 'the line' });
   const { invocationId } = event ?? {};
   expect(mesh.of('ask ended')).toMatchObject([
-    { service: 'agent_helper', agent: 'helper', caller: 'root', invocationId, outcome: 'completed' },
+    {
+      service: 'agent_helper',
+      attempt: 1,
+      agent: 'helper',
+      caller: 'root',
+      invocationId,
+      outcome: 'completed',
+    },
   ]);
   expect(mesh.of('call ended')).toMatchObject([
     { service: 'tool_convert', tool: 'convert', agent: 'helper', invocationId, outcome: 'failed' },

@@ -7,23 +7,52 @@ import {
   type RunCommand,
   replicaKey,
 } from '@agentmesh/protocol';
-import type { Logger } from '@agentmesh/service';
+import { errorPlace, type Logger } from '@agentmesh/service';
+import { countFailure, countTakeover, countWork, type WorkKind } from './metrics.ts';
 
-/** The cost of a piece of work so far, and when it began. */
-export interface Tally {
+/** The cost of a piece of work so far, and when it began. It counts the work in the metrics of the process. */
+export interface Tally extends Disposable {
+  readonly kind: WorkKind;
+  /** The name of the agent or the tool. */
+  readonly name: string;
+  /** Begins work that is begun once. */
+  start(): void;
+  /** Begins work that may have been begun before. */
+  begin(attempt: number): void;
   /** Counts the model calls and tokens of an event. */
   note(event: Pick<Event, 'partial' | 'usageMetadata'>): void;
+  /** Ends the work; only the first end counts. A tally that is disposed of without an end gives the work back. */
+  end(outcome: string, code?: string): void;
   /** Number of times that the work was begun, including this time; undefined until it begins. */
-  attempt: number | undefined;
+  readonly attempt: number | undefined;
   fields(): { durationMs: number; modelCalls: number; tokens: number; attempt?: number };
 }
 
-export function createTally(): Tally {
+export function createTally(kind: WorkKind, name: string): Tally {
   const began = performance.now();
   let modelCalls = 0;
   let tokens = 0;
+  let attempt: number | undefined;
+  let countEnd: ReturnType<typeof countWork> | undefined;
   return {
-    attempt: undefined,
+    ...{ kind, name },
+    get attempt() {
+      return attempt;
+    },
+    start() {
+      countEnd ??= countWork(kind, name);
+    },
+    begin(number) {
+      attempt = number;
+      if (number > 1) countTakeover(kind, name);
+      this.start();
+    },
+    end(outcome, code) {
+      countEnd?.(outcome, code);
+    },
+    [Symbol.dispose]() {
+      countEnd?.('given_back');
+    },
     note({ partial, usageMetadata }) {
       if (partial || !usageMetadata) return;
       modelCalls += 1;
@@ -31,18 +60,26 @@ export function createTally(): Tally {
     },
     fields() {
       const durationMs = Math.round(performance.now() - began);
-      return { durationMs, modelCalls, tokens, ...(this.attempt !== undefined && { attempt: this.attempt }) };
+      return { durationMs, modelCalls, tokens, ...(attempt !== undefined && { attempt }) };
     },
   };
 }
 
-/** Returns a function that logs errors of tools and models, once, where they happen. */
+const failureMessages = {
+  tool: 'a tool threw: the model is told',
+  model: 'a model call failed',
+  callback: 'a callback threw: its agent fails',
+};
+
+/** Returns a function that logs errors of tools, models and callbacks, once, where they happen. */
 export function logFailures(log: Logger): OnFailure {
-  return ({ what, name, sessionId, callId, error, ...ids }) =>
+  return ({ what, name, sessionId, error, ...ids }) => {
+    countFailure(what, name);
     log.warn(
-      { [what]: name, session: sessionId, ...(callId !== undefined && { callId }), ...ids, err: error },
-      what === 'tool' ? 'a tool threw: the model is told' : 'a model call failed',
+      { [what]: name, session: sessionId, ...ids, at: errorPlace(error), err: error },
+      failureMessages[what],
     );
+  };
 }
 
 /**
@@ -73,20 +110,32 @@ export function logRunEnd(
   code?: string,
 ): void {
   if (tally.attempt === undefined) return;
+  tally.end(outcome.replace(' ', '_'), code);
   const { app, session, invocationId, resume, hop } = run;
   const ids = { app, session, invocationId, ...(resume !== undefined && { resume }), hop };
   log.info({ ...ids, outcome, ...(code !== undefined && { code }), ...tally.fields() }, 'run ended');
 }
 
-/** Passes the frames of an answer on, and logs its end in one line. */
+const outcomeMessages = {
+  ask: { begin: 'ask began', end: 'ask ended', defect: 'ask failed' },
+  call: { begin: 'call began', end: 'call ended', defect: 'call failed' },
+};
+
+/**
+ * Passes the frames of an answer on. Logs its begin and its end, each in one line, and a defect with its stack.
+ *
+ * @throws the errors of the frames; for a defect MeshError `internal` without the cause, which is logged here
+ */
 export async function* withOutcome(
   log: Logger,
-  message: 'ask ended' | 'call ended',
+  tally: Tally,
   ids: Record<string, unknown>,
   frames: AsyncIterable<Frame>,
 ): AsyncGenerator<Frame, void, void> {
-  const tally = createTally();
-  const end: Record<string, unknown> = { outcome: 'cancelled' };
+  const messages = outcomeMessages[tally.kind === 'ask' ? 'ask' : 'call'];
+  const end: Outcome = { outcome: 'cancelled' };
+  tally.start();
+  log.info(ids, messages.begin);
   try {
     for await (const frame of frames) {
       if (frame.type === 'event') tally.note(frame.data as Event);
@@ -94,16 +143,27 @@ export async function* withOutcome(
       yield frame;
     }
   } catch (error) {
-    Object.assign(end, { outcome: 'failed', code: MeshError.from(error).code });
-    throw error;
+    const { code, message, cause } = MeshError.from(error);
+    Object.assign(end, { outcome: 'failed', code });
+    if (code !== 'internal' || cause === undefined) throw error;
+    log.error({ ...ids, at: errorPlace(error), err: error }, messages.defect);
+    throw new MeshError(code, message);
   } finally {
     const { durationMs, ...costs } = tally.fields();
-    log.info({ ...ids, ...end, durationMs, ...(message === 'ask ended' && costs) }, message);
+    tally.end(end.outcome, end.code);
+    log.info({ ...ids, ...end, durationMs, ...(tally.kind === 'ask' && costs) }, messages.end);
   }
 }
 
-/** Returns the log fields of a result: for an ask the invocation, for a call whether the tool failed. */
-function outcomeOf(data: unknown): Record<string, unknown> {
+/** The end of an ask or a call, as log fields. */
+interface Outcome {
+  outcome: string;
+  code?: string;
+  invocationId?: string;
+}
+
+/** Returns the end that a result tells: for an ask with the invocation, for a call whether the tool failed. */
+function outcomeOf(data: unknown): Outcome {
   const { invocationId, failed } = Object(data) as { invocationId?: unknown; failed?: { code?: string } };
   const ids = typeof invocationId === 'string' ? { invocationId } : {};
   if (!failed) return { ...ids, outcome: 'completed' };

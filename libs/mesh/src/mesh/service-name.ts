@@ -3,6 +3,8 @@ import type { ServiceKind } from '@agentmesh/protocol';
 /** The name on the bus of all programs without a service of their own. */
 export const clientService = 'client';
 export const gatewayService = 'gateway';
+/** The name on the bus of the service that gives agents and tools the files of their work. */
+export const keeperService = 'keeper';
 
 /**
  * Returns the name of a service among all services, of its NATS user and of its inboxes. The name contains

@@ -1,34 +1,48 @@
 import { getFunctionResponses } from '@agentmesh/agent';
 import { questionNames } from '@agentmesh/agent/internal';
-import { type AnsweredBy, type Event, MeshError, type SessionRef, shortId } from '@agentmesh/protocol';
+import {
+  type AnsweredBy,
+  type AuditAction,
+  type Event,
+  MeshError,
+  type SessionRef,
+  type StoredAuditRecord,
+  shortId,
+} from '@agentmesh/protocol';
 import type { Content } from '@google/genai';
 import type { Mesh } from '../mesh/mesh.ts';
 
 /** A security decision of a service. */
-export interface AuditRecord {
-  decision: 'accepted' | 'refused';
-  /** The calls or questions that the message answers. */
-  callIds: readonly string[];
-  /** The session, as far as it is known. */
-  session?: SessionRef;
-  /** The source of the answer. */
-  answeredBy?: AnsweredBy;
-  /** The reason of a refusal. */
-  reason?: string;
-}
+export type AuditRecord = Omit<StoredAuditRecord, 'action' | 'callIds' | 'service' | 'replica' | 'time'> & {
+  /** Default `answer`. */
+  action?: AuditAction;
+  /** The calls or questions that the message answers; default none. */
+  callIds?: string[];
+};
 
 /**
  * Records a security decision as a log line with `audit: true`, and as a message in the stream of audit
  * records. The log line is complete also when the stream cannot be reached.
  *
  * @param key identifies the decision, so that its repetition adds no second message
+ * @returns a promise that settles when the message is stored, or cannot be stored
  */
-export function audit({ bus, subjects, log }: Mesh, key: string, record: AuditRecord): void {
+export async function audit(
+  { bus, subjects, log }: Pick<Mesh, 'bus' | 'subjects' | 'log'>,
+  key: string,
+  { action = 'answer', callIds = [], ...record }: AuditRecord,
+): Promise<void> {
   const level = record.decision === 'refused' ? 'warn' : 'info';
-  log[level]({ audit: true, ...record }, `an answer was ${record.decision}`);
-  const stored = { ...record, service: bus.service, replica: bus.replica, time: Date.now() };
-  bus
-    .enqueue(subjects.audit(bus.service), stored, { messageId: shortId(`audit/${record.decision}/${key}`) })
+  log[level]({ audit: true, action, callIds, ...record }, `an act was ${record.decision}`);
+  const stored: StoredAuditRecord = {
+    ...{ ...record, action, callIds },
+    service: bus.service,
+    replica: bus.replica,
+    time: Date.now(),
+  };
+  const messageId = shortId(`audit/${record.decision}/${key}`);
+  await bus
+    .enqueue(subjects.audit(bus.service), stored, { messageId })
     .catch((error: unknown) => log.warn({ err: error }, 'could not store an audit record; the log has it'));
 }
 
@@ -39,7 +53,7 @@ export function auditConfirmations(mesh: Mesh, session: SessionRef, event: Event
   const answeredBy = event.customMetadata?.answeredBy as AnsweredBy | undefined;
   if (answers.length === 0 || answeredBy?.via === 'deadline') return;
   const callIds = answers.flatMap(({ id }) => id ?? []);
-  audit(mesh, `${session.sessionId}/${event.id}`, {
+  void audit(mesh, `${session.sessionId}/${event.id}`, {
     ...{ decision: 'accepted', callIds, session },
     ...(answeredBy && { answeredBy }),
   });
@@ -62,7 +76,7 @@ export function auditRefusedMessage(
   const { code, message: reason } = MeshError.from(error);
   if (code !== 'permission_denied') return;
   const callIds = (message?.parts ?? []).flatMap(({ functionResponse }) => functionResponse?.id ?? []);
-  audit(mesh, key, {
+  void audit(mesh, key, {
     ...{ decision: 'refused', callIds, session, reason },
     ...(answeredBy && { answeredBy }),
   });

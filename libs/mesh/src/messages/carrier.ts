@@ -2,19 +2,21 @@ import { type Headers, header, MeshError, maxDepth, nextTrace } from '@agentmesh
 
 /**
  * Returns the headers of a message that is sent on behalf of the message with `incoming`: same trace,
- * deadline, depth, token and continuation.
+ * deadline, depth, token, continuation and caller.
  */
 export function hopHeaders(incoming: Headers): Headers {
   const deadline = incoming[header.deadline];
   const depth = incoming[header.depth];
   const token = incoming[header.token];
   const resume = incoming[header.resume];
+  const identity = incoming[header.identity];
   return {
     ...nextTrace(incoming),
     ...(deadline !== undefined && { [header.deadline]: deadline }),
     ...(depth !== undefined && { [header.depth]: depth }),
     ...(token !== undefined && { [header.token]: token }),
     ...(resume !== undefined && { [header.resume]: resume }),
+    ...(identity !== undefined && { [header.identity]: identity }),
   };
 }
 

@@ -4,11 +4,11 @@ import type { DeadLetter, MeshError, ServiceKind } from '@agentmesh/protocol';
 import type { Mesh } from '../mesh/mesh.ts';
 
 /**
- * Moves a message that cannot be worked on to the dead letters, for an operator. Callers do this before they
- * acknowledge the message.
+ * Moves a message that cannot be worked on to the dead letters, for an operator, and logs this in one line.
+ * Callers do this before they acknowledge the message.
  */
 export async function moveToDeadLetters(
-  { bus, subjects }: Mesh,
+  { bus, subjects, log }: Mesh,
   { kind, name }: { kind: ServiceKind; name: string },
   item: WorkItem,
   error: MeshError,
@@ -24,6 +24,7 @@ export async function moveToDeadLetters(
     replica: bus.replica,
     time: Date.now(),
   };
+  log.error({ [kind]: name, subject, attempts, err: error }, 'moved a message to the dead letters');
   // Two queues may have messages of the same number, so the subject is part of the id.
   await bus.enqueue(subjects.dead(kind, name), letter, { messageId: `dead:${subject}:${key}` });
 }

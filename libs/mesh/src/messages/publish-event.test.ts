@@ -1,5 +1,5 @@
 import { createEvent } from '@agentmesh/agent';
-import { every, header } from '@agentmesh/protocol';
+import { everySession, header } from '@agentmesh/protocol';
 import { expect, it } from 'vitest';
 import { memoryMesh } from '../harness.fixture.ts';
 import { publishEvent } from './publish-event.ts';
@@ -12,7 +12,7 @@ it('an event that another attempt has committed is published under its own numbe
     sessions.appendEvent({ session, event: createEvent({ id, invocationId: 'e', author: 'solo' }) });
   for (const id of ['a', 'b', 'c']) await commit(id);
   const numbers: (string | undefined)[] = [];
-  await client.bus.subscribe(client.subjects.invocationEvent('e', every), ({ headers }) =>
+  await client.bus.subscribe(client.subjects.invocationWatch(everySession, 'e'), ({ headers }) =>
     numbers.push(headers[header.seq]),
   );
   const older = createEvent({ id: 'older', invocationId: 'e', author: 'solo' });

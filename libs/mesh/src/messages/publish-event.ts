@@ -2,7 +2,6 @@ import type { Session } from '@agentmesh/agent';
 import { logIndex, pendingChanges, type RunId, unreadBefore } from '@agentmesh/agent/internal';
 import {
   type Event,
-  encodeToken,
   type Headers,
   header,
   type InvocationEnd,
@@ -13,8 +12,8 @@ import { addressedCall } from '../mesh/addressed-call.ts';
 import type { Mesh } from '../mesh/mesh.ts';
 
 /**
- * Publishes an event to the watchers of the invocation: a whole event after its commit, a piece of an event
- * at once.
+ * Publishes an event to the watchers of the invocation and the listeners of the session: a whole event after its
+ * commit, with the changes that it makes to the pending calls; a piece of an event at once, to watchers alone.
  */
 export async function publishEvent(
   mesh: Mesh,
@@ -22,28 +21,12 @@ export async function publishEvent(
   event: Event,
   carrier: Headers,
 ): Promise<void> {
-  await publishNews(
-    mesh,
-    mesh.subjects.invocationEvent(event.invocationId, mesh.bus.service),
-    event,
-    eventHeaders(session, event, carrier),
-  );
-  await publishToSession(mesh, session, event, carrier);
-}
-
-/**
- * Publishes a committed event to the listeners of the session, and the changes that it makes to the pending
- * calls.
- */
-export async function publishToSession(
-  mesh: Mesh,
-  session: Session,
-  event: Event,
-  carrier: Headers,
-): Promise<void> {
-  if (event.partial) return;
   const ref = refOf(session);
-  await publishNews(mesh, mesh.subjects.sessionEvent(ref), event, eventHeaders(session, event, carrier));
+  const { subjects, bus } = mesh;
+  const subjectOf = event.partial ? subjects.sessionNews : subjects.sessionEvent;
+  const subject = subjectOf(ref, event.invocationId, bus.service);
+  await publishNews(mesh, subject, event, eventHeaders(session, event, carrier));
+  if (event.partial) return;
   const { opened, closed } = pendingChanges(event, session.id);
   const news: PendingNews[] = [
     ...opened.map((call) => ({
@@ -53,13 +36,12 @@ export async function publishToSession(
     })),
     ...closed.map(({ id }) => ({ change: 'answered' as const, callId: id })),
   ];
-  for (const each of news) await publishNews(mesh, mesh.subjects.sessionPending(ref), each, carrier);
+  for (const each of news) await publishNews(mesh, subjects.sessionPending(ref, bus.service), each, carrier);
 }
 
 function eventHeaders(session: Session, event: Event, carrier: Headers): Headers {
   return {
     ...carrier,
-    [header.owner]: ownerOf(session),
     [header.frame]: 'event',
     ...(!event.partial && { [header.seq]: String(numberOf(session, event)) }),
   };
@@ -78,20 +60,13 @@ function numberOf(session: Session, { id }: Event): number {
 /** Publishes the end of a run to its watchers. */
 export async function publishEnd(
   mesh: Mesh,
-  { invocationId, resume, ...owner }: RunId & Owner,
+  { invocationId, resume, ...ref }: RunId & SessionRef,
   end: InvocationEnd,
   carrier: Headers,
 ): Promise<void> {
-  const headers = { ...carrier, [header.owner]: ownerOf(owner), [header.frame]: 'result' };
+  const headers = { ...carrier, [header.frame]: 'result' };
   const news = { ...end, ...(resume !== undefined && { resume }) };
-  await publishNews(mesh, mesh.subjects.invocationEvent(invocationId, mesh.bus.service), news, headers);
-}
-
-type Owner = Pick<SessionRef, 'appName' | 'userId'>;
-
-/** Returns the app and the user of an invocation as the header `Mesh-Owner` holds them. */
-export function ownerOf({ appName, userId }: Owner): string {
-  return `${encodeToken(appName)}.${encodeToken(userId)}`;
+  await publishNews(mesh, mesh.subjects.sessionNews(ref, invocationId, mesh.bus.service), news, headers);
 }
 
 /**

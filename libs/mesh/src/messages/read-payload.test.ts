@@ -99,6 +99,9 @@ it('an ask and a call with a misspelled field are refused, and the reply names i
     code: 'invalid_argument',
     message: expect.stringContaining('did you mean args?'),
   });
+  expect(
+    await program.ask('mesh.v1.tool.echo.call', { args: { sessio: 1 }, context: { sessio: 's' } }),
+  ).toMatchObject({ message: expect.stringContaining('did you mean context.session?') });
   expect(await program.ask('mesh.v1.tool.echo.call', { args: { a: 1 } })).toMatchObject({
     response: { a: 1 },
   });
@@ -106,9 +109,53 @@ it('an ask and a call with a misspelled field are refused, and the reply names i
   await stop();
 });
 
+describe('an update of another program', () => {
+  const subject = 'mesh.v1.operation.root.call-1.client';
+  const update = { final: true, response: 1, invocationld: 'e' };
+  const send = async (headers: Record<string, string>) => {
+    const { mesh, stop } = await stage();
+    const link = mesh.hub.openLink('outsider');
+    await link.enqueue({ subject, headers: { [header.messageId]: 'u', ...headers }, bytes: encode(update) });
+    await until(() => mesh.lines.length > 0, { what: 'the log' });
+    await stop();
+    return mesh.lines.join('');
+  };
+
+  it('becomes a dead letter when a field is misspelled, and the log names the field', async () => {
+    expect(await send({})).toMatch(/"invocationld\\" is not known; did you mean invocationId\?/);
+  });
+
+  it('may have an unknown field if it comes from a process of the mesh', async () => {
+    expect(await send({ [header.replica]: 'tool_x-1-00000000' })).toMatch(
+      /no call call-1|not pending|unknown/,
+    );
+  });
+});
+
+it('a cancellation with a misspelled field is ignored, and the log names the field', async () => {
+  const { mesh, stop } = await stage();
+  const link = mesh.hub.openLink('outsider');
+  const cancel = { app: 'app', usr: 'ann' };
+  link.send({ subject: 'mesh.v1.invocation.e-1.cancel.client', headers: {}, bytes: encode(cancel) });
+  await until(() => mesh.lines.length > 0, { what: 'the log' });
+  expect(mesh.lines.join('')).toMatch(/did you mean user\?/);
+  await stop();
+});
+
 describe('the reply of a tool that is no process of the mesh', () => {
   it.each([
     ['{"time":"12:00"}', { time: '12:00' }, 'field "time" is not known'],
+    ['a misspelled field', { respnse: 1 }, 'did you mean response?'],
+    [
+      'a misspelled action',
+      { response: 1, actions: { statDelta: { a: 1 } } },
+      'field "actions.statDelta" is not known; did you mean actions.stateDelta?',
+    ],
+    [
+      'an unknown action',
+      { response: 1, actions: { memory: 1 } },
+      'field "actions.memory" is not known; the fields are stateDelta,',
+    ],
     ['{}', {}, 'has no response'],
     ['"12:00"', '12:00', 'expected object'],
   ])('%s is no result: the model is told, and the log', async (_text, reply, words) => {

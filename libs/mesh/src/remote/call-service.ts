@@ -35,6 +35,24 @@ export interface Callee {
  * `outcome: 'unknown'` when work with effects may have been done
  */
 export async function* callService(
+  mesh: Mesh,
+  callee: Callee,
+  payload: unknown,
+  options: RequestOptions,
+): AsyncGenerator<ReceivedFrame, void, void> {
+  try {
+    yield* requestAgain(mesh, callee, payload, options);
+  } catch (error) {
+    const { message, details } = MeshError.from(error);
+    if (details?.reason === 'no_responders' && !options.signal?.aborted) {
+      const { subject, ids } = callee;
+      mesh.log.warn({ subject, ...ids, reason: message }, 'nobody serves what was called');
+    }
+    throw error;
+  }
+}
+
+async function* requestAgain(
   { bus, log }: Mesh,
   { subject, isKnown, ids, hasEffects = false }: Callee,
   payload: unknown,

@@ -4,9 +4,11 @@ import type { ReceivedFrame } from '@agentmesh/bus';
 import {
   assertKnownFields,
   MeshError,
+  nearest,
   parse,
   type ToolCall,
   type ToolResult,
+  toolReplySchema,
   toolResultSchema,
 } from '@agentmesh/protocol';
 import type { FunctionDeclaration } from '@google/genai';
@@ -26,6 +28,8 @@ function givenUpError({ code, message, cause }: MeshError): MeshError {
 
 /** A tool that runs in another process; its card has its declaration. */
 export class RemoteTool extends BaseTool {
+  /** True while no card of the tool is there and the log says so. */
+  #isMissing = false;
   readonly mesh = meshBinding(`tool ${this.name}`);
 
   constructor(name: string) {
@@ -55,10 +59,23 @@ export class RemoteTool extends BaseTool {
 
   /**
    * Returns the declaration of the tool's card. While the mesh does not know the tool, returns undefined, so
-   * that the model does not see it.
+   * that the model does not see it; the first time is logged.
    */
   override getDeclaration(): FunctionDeclaration | undefined {
-    return this.#card()?.declaration;
+    const card = this.#card();
+    const mesh = this.mesh.maybe();
+    if (mesh && !card && !this.#isMissing) {
+      const meant = nearest(
+        this.name,
+        mesh.bus.directory.list('tool').map(({ name }) => name),
+      );
+      mesh.log.warn(
+        { tool: this.name, meant },
+        'nobody serves a tool that a turn uses: its model does not see it',
+      );
+    }
+    this.#isMissing = mesh !== undefined && !card;
+    return card?.declaration;
   }
 
   override async runAsync(request: RunToolRequest): Promise<unknown> {
@@ -108,15 +125,50 @@ export class RemoteTool extends BaseTool {
       ...(abortSignal && { signal: abortSignal }),
     };
     const told = { count: 0 };
-    for (;;) {
-      let result: ToolResult | undefined;
-      try {
-        result = yield* this.#request(mesh, callService(mesh, callee, call, options), told);
-      } catch (thrown) {
-        result = await this.#giveUp(mesh, call, MeshError.from(thrown), abortSignal);
+    const note = await this.#note(mesh, call);
+    try {
+      for (;;) {
+        let result: ToolResult | undefined;
+        try {
+          result = yield* this.#request(mesh, callService(mesh, callee, call, options), told);
+        } catch (thrown) {
+          result = await this.#giveUp(mesh, call, MeshError.from(thrown), abortSignal);
+        }
+        // The work of a long-running call goes on until the call has its outcome.
+        if (result && this.isLongRunning && result.isLastWord === false) note.keep();
+        if (result) return this.#take(result, toolContext);
       }
-      if (result) return this.#take(result, toolContext);
+    } finally {
+      note.drop();
     }
+  }
+
+  /**
+   * Notes the call of a tool that uses files, before the tool gets the call: keepers give a tool only the files of
+   * its noted calls. A tool without a card may use files.
+   */
+  async #note({ sessions, log }: Mesh, { callId, context }: ToolCall & { callId: string }) {
+    let isKept = (this.#card()?.usesArtifacts ?? true) === false;
+    const {
+      app: appName = '',
+      user: userId = '',
+      session: sessionId = '',
+      invocationId = '',
+    } = context ?? {};
+    const ref = { appName, userId, sessionId, invocationId };
+    if (!isKept) await sessions.invocations.noteCall(ref, { id: callId, tool: this.name });
+    return {
+      keep() {
+        isKept = true;
+      },
+      drop: () => {
+        if (isKept) return;
+        // The result need not wait: the note is gone with the run at the latest.
+        sessions.invocations.dropCall(ref, callId).catch((error: unknown) => {
+          log.debug({ err: error, tool: this.name, callId }, 'could not remove the note of a call');
+        });
+      },
+    };
   }
 
   /**
@@ -177,7 +229,7 @@ export class RemoteTool extends BaseTool {
     try {
       const result = parse(toolResultSchema, data, what);
       if (replica !== undefined) return result;
-      assertKnownFields(toolResultSchema, data, what);
+      assertKnownFields(toolReplySchema, data, what);
       if (result.response !== undefined || result.failed || result.actions || this.isLongRunning)
         return result;
       throw new MeshError('invalid_argument', `${what} has no response; reply with {"response": …}`);

@@ -22,7 +22,12 @@ export function transferPort(
       return agent;
     },
     parent: (name) => (name === root.name ? parentsOf(mesh, name)[0]?.name : undefined),
-    knows: (name) => agentCard(mesh, name) !== undefined,
+    knows(name) {
+      const isKnown = agentCard(mesh, name) !== undefined;
+      if (!isKnown)
+        mesh.log.warn({ agent: root.name, to: name }, 'a transfer failed: no such agent is known');
+      return isKnown;
+    },
     reaches: (name) => treeOf(agentCards(mesh), root.name).has(name),
     globalInstruction(appName) {
       const cards = agentCards(mesh);

@@ -1,10 +1,20 @@
-import { AgentTool, FunctionTool, LlmAgent, LongRunningFunctionTool } from '@agentmesh/agent';
+import {
+  AgentTool,
+  type BaseAgent,
+  BaseTool,
+  FunctionTool,
+  LlmAgent,
+  type LlmAgentConfig,
+  LOAD_ARTIFACTS,
+  LongRunningFunctionTool,
+} from '@agentmesh/agent';
+import { subjects } from '@agentmesh/protocol';
 import { describe, expect, it } from 'vitest';
 import { remoteAgent } from '../remote/remote-agent.ts';
 import { remoteTool } from '../remote/remote-tool.ts';
 import { type AccountLink, planAccounts } from './accounts.ts';
 import { natsAccounts } from './nats-config.ts';
-import { agentManifest, toolManifest } from './service-manifest.ts';
+import { agentManifest, busName, toolManifest } from './service-manifest.ts';
 
 const desk = new LlmAgent({
   name: 'desk',
@@ -86,10 +96,12 @@ describe('the accounts of a mesh', () => {
   });
 
   it('pass events to the gateway and other programs, each under the name of its agent', () => {
-    expect(listenersOf('mesh.v1.invocation.*.event.agent_poet')).toEqual(['gateway', 'client']);
-    expect(listenersOf('mesh.v1.invocation.*.event.gateway')).toEqual(['client']);
+    for (const kind of ['event', 'news'])
+      expect(listenersOf(`mesh.v1.session.*.*.*.${kind}.*.agent_poet`)).toEqual(['gateway', 'client']);
+    expect(listenersOf('mesh.v1.session.*.*.*.news.*.gateway')).toEqual(['client']);
+    expect(listenersOf('mesh.v1.session.*.*.*.event.*.gateway')).toEqual([]);
     const names = links.flatMap(({ from, subject }) => {
-      const [, service] = /\.invocation\.\*\.\w+\.(\w+)$/.exec(subject) ?? [];
+      const [, service] = /\.v1\.(?:invocation|session)\..*\.(\w+)$/.exec(subject) ?? [];
       return service === undefined ? [] : [`${from} as ${service}`];
     });
     expect([...new Set(names)].sort()).toEqual(
@@ -137,7 +149,7 @@ describe('natsAccounts', () => {
     );
     expect(text).toContain('{ service: "$JS.ACK.MESH_RUN.poet.>", accounts: ["agent_poet"] }');
     expect(text).toContain(
-      '{ stream: { account: "agent_poet", subject: "mesh.v1.invocation.*.event.agent_poet" } }',
+      '{ stream: { account: "agent_poet", subject: "mesh.v1.session.*.*.*.news.*.agent_poet" } }',
     );
     expect(text).not.toContain('allow_responses');
   });
@@ -147,5 +159,43 @@ describe('natsAccounts', () => {
       'password: $P_tool_weather,',
     );
     expect(natsAccounts({ services, password: () => 'a"b' })).toContain(String.raw`password: "a\"b"`);
+  });
+});
+
+describe('files', () => {
+  const file = new FunctionTool({ name: 'file', description: '', execute, usesArtifacts: true });
+  const agent = (name: string, options: Partial<LlmAgentConfig> = {}) => new LlmAgent({ name, ...options });
+  it.each<[string, boolean, BaseAgent | BaseTool]>([
+    ['a tool with usesArtifacts', true, file],
+    ['another tool', false, new FunctionTool({ name: 'rate', description: '', execute })],
+    ['an agent', false, agent('plain', { tools: [remoteTool('file')], subAgents: [remoteAgent('poet')] })],
+    ['an agent with usesArtifacts', true, agent('keeper', { usesArtifacts: true })],
+    ['an agent with such a tool', true, agent('own', { tools: [file] })],
+    ['an agent with LOAD_ARTIFACTS', true, agent('reader', { tools: [LOAD_ARTIFACTS] })],
+    [
+      'an agent whose instruction names a file',
+      true,
+      agent('teller', { instruction: 'As {artifact.style?}' }),
+    ],
+    [
+      'an agent with a sub-agent that uses files',
+      true,
+      agent('top', { subAgents: [agent('sub', { tools: [file] })] }),
+    ],
+    [
+      'an agent that uses such an agent as a tool',
+      true,
+      agent('boss', { tools: [new AgentTool({ agent: agent('inner', { usesArtifacts: true }) })] }),
+    ],
+  ])('are for %s: %s', (_what, uses, definition) => {
+    const manifest = definition instanceof BaseTool ? toolManifest(definition) : agentManifest(definition);
+    expect(manifest.usesArtifacts).toBe(uses);
+    const { links } = planAccounts([manifest]);
+    const asks = links.filter(({ from, to }) => from === 'keeper' && to === busName(manifest));
+    const subject = subjects().keeper(busName(manifest));
+    expect(asks.map((each) => each.subject).includes(subject)).toBe(uses);
+    // The buckets are for the gateway and the keeper.
+    const users = links.filter((each) => each.subject.includes('ARTIFACTS')).map(({ to }) => to);
+    expect([...new Set(users)]).toEqual(['gateway', ...(uses ? ['keeper'] : [])]);
   });
 });

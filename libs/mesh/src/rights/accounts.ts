@@ -6,6 +6,8 @@ import {
   busName,
   clientManifest,
   gatewayManifest,
+  hasKeeper,
+  keeperManifest,
   operatorManifest,
   type ServiceManifest,
 } from './service-manifest.ts';
@@ -58,12 +60,13 @@ interface Member {
 }
 
 /**
- * Plans the accounts of a mesh: one account for each service, for the gateway, for other programs, and for
- * JetStream with the operator. The links between them are the rights of the services and nothing else.
+ * Plans the accounts of a mesh: one account for each service, for the gateway, for other programs, for keepers if
+ * a service uses files, and for JetStream with the operator. The links between them are the rights of the services and nothing else.
  */
 export function planAccounts(services: readonly ServiceManifest[], namespace = 'mesh'): AccountPlan {
   const jetStream = namespace.toUpperCase();
-  const manifests = [operatorManifest, gatewayManifest, clientManifest, ...services];
+  const keepers = hasKeeper(services) ? [keeperManifest] : [];
+  const manifests = [operatorManifest, gatewayManifest, clientManifest, ...keepers, ...services];
   const members = manifests.map((manifest) => ({
     account: manifest.kind === 'operator' ? jetStream : nameIn(namespace, busName(manifest)),
     manifest,
@@ -137,14 +140,17 @@ function requestLinks(to: Member, answered: ReadonlyMap<string, AnsweredSubject[
     .map(({ subject, by }) => ({
       ...{ from: by.account, to: to.account, kind: 'service', subject, hasManyAnswers: true },
       // The program that asks may be one without agentmesh, to which no heartbeats go while the agent works.
-      ...(to.manifest.kind === 'client' && { answersWithin: '24h' }),
+      ...(['client', 'publisher'].includes(to.manifest.kind) && { answersWithin: '24h' }),
     }));
 }
 
-/** Tells whether a service may ask for replicas of another one. An agent asks for the tools that it calls. */
+/**
+ * Tells whether a service may ask for replicas of another one. An agent asks for the tools that it calls, and the
+ * gateway for agents alone: nats-server compares all questions of an account with each other.
+ */
 function needs({ kind, calls, offers = [] }: ServiceManifest, other: ServiceManifest): boolean {
-  if (kind !== 'agent' || other.kind !== 'tool') return true;
-  return calls.includes(other.name) || matchesAny(offers, other.name);
+  if (other.kind !== 'tool' || kind === 'operator') return true;
+  return kind === 'agent' && (calls.includes(other.name) || matchesAny(offers, other.name));
 }
 
 /**

@@ -1,7 +1,15 @@
 import { queueGroup } from '@agentmesh/bus';
-import { every, type QueueName, type ServiceKind, type Subjects, subjects } from '@agentmesh/protocol';
+import {
+  every,
+  everySession,
+  type QueueName,
+  type ServiceKind,
+  type Subjects,
+  subjects,
+} from '@agentmesh/protocol';
 import { matchesAny } from '../remote/mesh-toolset.ts';
 import { treeOf } from '../remote/transfer-port.ts';
+import { artifactRights, cardRights, claimRights } from './bucket-rights.ts';
 import { busName, type ServiceManifest } from './service-manifest.ts';
 
 /** The rights of a service on the bus, by the way in which the messages travel. */
@@ -37,8 +45,12 @@ export function rightsOf(
       return operatorRights(names, manifest);
     case 'client':
       return clientRights(names, manifest);
+    case 'publisher':
+      return publisherRights(names, manifest);
     case 'gateway':
       return gatewayRights(names, manifest);
+    case 'keeper':
+      return keeperRights(names, manifest, all);
     case 'tool':
       return toolRights(names, manifest, all);
     case 'agent':
@@ -67,7 +79,18 @@ function clientRights(names: Subjects, manifest: ServiceManifest): Rights {
     ],
     requests: [names.agentAsk(every), names.pending],
     news: [names.invocationCancel(every, busName(manifest))],
-    hears: [names.allSessionEvents, names.allSessionPending, names.invocationEvent(every, every)],
+    hears: [names.invocationWatch(everySession, every), names.sessionPending(everySession, every)],
+  };
+}
+
+/** A publisher gives runs to agents and asks them. It reads no large payloads, and answers no questions. */
+function publisherRights(names: Subjects, { asks, listens = false }: ServiceManifest): Rights {
+  const agents = asks.map((name) => (name === '*' ? every : name));
+  return {
+    ...noRights,
+    storage: agents.map((agent) => names.agentRun(agent, every)),
+    requests: agents.map((agent) => names.agentAsk(agent)),
+    hears: listens ? [names.sessionEvent(everySession, every, every)] : [],
   };
 }
 
@@ -84,8 +107,23 @@ function gatewayRights(names: Subjects, manifest: ServiceManifest): Rights {
     answers: [names.pending],
     discovery: discoveryOf(names, manifest),
     news: newsOf(names, manifest),
-    hears: [names.invocationEvent(every, every), names.allCardNews],
+    hears: [names.invocationWatch(everySession, every), names.allCardNews],
   };
+}
+
+/** A keeper answers each service under its own subject, which no other service may import. */
+function keeperRights(names: Subjects, manifest: ServiceManifest, all: readonly ServiceManifest[]): Rights {
+  return {
+    ...noRights,
+    storage: [...artifactRights(names), ...claimRights(names)],
+    answers: all.flatMap((each) => keeperRequests(names, each)),
+    discovery: discoveryOf(names, manifest),
+  };
+}
+
+/** Returns the requests for files that a service sends to keepers. */
+function keeperRequests(names: Subjects, manifest: ServiceManifest): string[] {
+  return manifest.usesArtifacts ? [names.keeper(busName(manifest))] : [];
 }
 
 function toolRights(names: Subjects, manifest: ServiceManifest, all: readonly ServiceManifest[]): Rights {
@@ -93,13 +131,12 @@ function toolRights(names: Subjects, manifest: ServiceManifest, all: readonly Se
   return {
     storage: [
       ownCard(names, 'tool', name),
-      ...artifactRights(names),
       ...claimRights(names),
       // The agent takes the updates of a tool for its own calls only; no other tool needs this right.
       ...(longRunning ? jobRights(names, manifest, all) : []),
     ],
     // Needed to find out whether another replica that has begun a call or a job is gone.
-    requests: [`$SRV.PING.${names.shownAs(name)}.*`],
+    requests: [`$SRV.PING.${names.shownAs(name)}.*`, ...keeperRequests(names, manifest)],
     answers: [names.toolCall(name)],
     discovery: discoveryOf(names, manifest),
     news: [],
@@ -114,7 +151,6 @@ function agentRights(names: Subjects, manifest: ServiceManifest, all: readonly S
     storage: [
       ownCard(names, 'agent', name),
       ...cardRights(names),
-      ...artifactRights(names),
       ...claimRights(names),
       // The service that ends an invocation publishes the next run of the session: a run of its own agent or
       // of another agent of the tree.
@@ -130,13 +166,18 @@ function agentRights(names: Subjects, manifest: ServiceManifest, all: readonly S
       // An agent that is asked hands over to the agents of its tree too, and waits for their answer.
       ...[...new Set([...asks, ...tree])].map((to) => names.agentDelegate(to)),
       ...callsTo(manifest, all).map((to) => names.toolCall(to)),
+      ...keeperRequests(names, manifest),
       // Needed to find out whether another agent that claims the same app is up, and which of the offered
       // tools are.
       '$SRV.PING.*',
     ],
     answers: [names.agentAsk(name), names.agentDelegate(name)],
     discovery: discoveryOf(names, manifest),
-    news: [...newsOf(names, manifest), names.allSessionEvents, names.allSessionPending],
+    news: [
+      ...newsOf(names, manifest),
+      names.sessionEvent(everySession, every, busName(manifest)),
+      names.sessionPending(everySession, busName(manifest)),
+    ],
     hears: [names.invocationCancel(every, every), names.allCardNews],
   };
 }
@@ -144,7 +185,7 @@ function agentRights(names: Subjects, manifest: ServiceManifest, all: readonly S
 /** Returns the news about invocations, which a service publishes under its own name. */
 function newsOf(names: Subjects, manifest: ServiceManifest): string[] {
   const service = busName(manifest);
-  return [names.invocationEvent(every, service), names.invocationCancel(every, service)];
+  return [names.sessionNews(everySession, every, service), names.invocationCancel(every, service)];
 }
 
 function discoveryOf(names: Subjects, { name }: ServiceManifest): string[] {
@@ -177,9 +218,11 @@ export function permissionsOf(
   const inbox = `${subjects(namespace).inboxPrefix(busName(manifest))}.>`;
   // Replicas of the service ask by the inbox; for callers in other accounts the server makes a stand-in.
   const replies = discovery.length > 0 ? [inbox, '_R_.>'] : [];
+  // One subscription of a keeper hears all services; which service may ask is a matter of the links.
+  const heard = manifest.kind === 'keeper' ? [subjects(namespace).keeper(every)] : answers;
   return {
     publish: [...storage, ...requests, ...news, ...replies],
-    subscribe: [...answers.map((subject) => `${subject} ${queueGroup}`), ...discovery, ...hears, inbox],
+    subscribe: [...heard.map((subject) => `${subject} ${queueGroup}`), ...discovery, ...hears, inbox],
   };
 }
 
@@ -222,43 +265,6 @@ function callersOf({ name }: ServiceManifest, all: readonly ServiceManifest[]): 
   return agents
     .filter(({ calls, offers = [] }) => calls.includes(name) || matchesAny(offers, name))
     .map((agent) => agent.name);
-}
-
-/**
- * Returns the rights to read cards, without a consumer: a service that may make consumers may have the server
- * deliver to any subject.
- */
-function cardRights({ cardBucket }: Subjects): string[] {
-  const stream = `KV_${cardBucket}`;
-  return [`$JS.API.STREAM.INFO.${stream}`, `$JS.API.STREAM.MSG.GET.${stream}`];
-}
-
-/**
- * Returns the rights to use any file of any user: the processes know the owner of a file, NATS does not. No
- * process may make or delete streams, or make consumers.
- */
-function artifactRights({ artifactBucket }: Subjects): string[] {
-  return [
-    `$KV.${artifactBucket}.>`,
-    ...streamRights(`KV_${artifactBucket}`),
-    ...objectRights(artifactBucket),
-  ];
-}
-
-/**
- * Returns the rights to use claims: any message that a service sends or receives may be too large for the
- * bus.
- */
-function claimRights({ claimBucket }: Subjects): string[] {
-  return [claimBucket('news'), claimBucket('work')].flatMap(objectRights);
-}
-
-function objectRights(bucket: string): string[] {
-  return [`$O.${bucket}.C.*`, `$O.${bucket}.M.*`, ...streamRights(`OBJ_${bucket}`)];
-}
-
-function streamRights(stream: string): string[] {
-  return ['INFO', 'MSG.GET', 'PURGE'].map((verb) => `$JS.API.STREAM.${verb}.${stream}`);
 }
 
 function queueRights({ workStream, workConsumer }: Subjects, { kind, name }: QueueName): string[] {

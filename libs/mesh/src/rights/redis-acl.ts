@@ -1,4 +1,4 @@
-import { type RedisUsersOptions, redisUsers } from './redis-users.ts';
+import { type RedisUser, type RedisUsersOptions, redisUsers } from './redis-users.ts';
 
 export interface RedisAclOptions extends RedisUsersOptions {
   /** Returns the SHA-256 of a user's password as hexadecimal digits, or a word that is replaced by it later. */
@@ -16,12 +16,15 @@ export function redisPasswordVariable(user: string): string {
  */
 export function redisAcl({ passwordHash, ...options }: RedisAclOptions): string {
   return redisUsers(options)
-    .map(({ name, patterns, commands }) =>
-      [
-        ...['user', name, 'on', `#${passwordHash(name)}`, 'resetchannels', 'resetkeys', ...patterns],
-        ...['nocommands', ...commands.map((command) => `+${command}`)],
-      ].join(' '),
-    )
+    .map((user) => ['user', user.name, 'on', `#${passwordHash(user.name)}`, ...redisRules(user)].join(' '))
     .map((line) => `${line}\n`)
     .join('');
+}
+
+/** Returns the rules of a user, as `ACL SETUSER` and an ACL file have them: its keys and its commands, no others. */
+export function redisRules({ patterns, commands }: Pick<RedisUser, 'patterns' | 'commands'>): string[] {
+  return [
+    ...['resetchannels', 'resetkeys', ...patterns],
+    ...['nocommands', ...commands.map((command) => `+${command}`)],
+  ];
 }

@@ -46,6 +46,7 @@ it('an agent uses its app, and the apps of the agents that reach it', () => {
     ...everyAgent,
     '~p:deadlines:poet',
     ...['~p:call:rhyme:*', '~p:job:{rhyme:*'],
+    '%R~p:caller-key:*',
   ]);
 });
 
@@ -67,6 +68,7 @@ it('a tool uses its calls, its own data, and the data that its definition names'
     ...['~p:call:rhyme:*', '~p:job:{rhyme:*', '~p:own:tool_rhyme:*'],
     ...apps.flatMap((app) => [`~p:{${app}:*}:memory`, `~p:{${app}:*}:memory:*`]),
     ...apps.map((app) => `%R~p:{${app}:*}:invocation:*`),
+    '%R~p:caller-key:*',
   ]);
   expect(patternsOf('tool_export')).toContain('%R~p:{explorer:*}:pending');
   expect(patternsOf('tool_route').filter((pattern) => pattern.includes('planner'))).toEqual([

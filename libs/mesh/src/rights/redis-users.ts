@@ -2,7 +2,13 @@ import { every, type KeyPatterns, keyPatterns } from '@agentmesh/protocol';
 import { commandsOf, type StorePart } from '@agentmesh/store';
 import { provisionUser, reachOf } from './accounts.ts';
 import { callsTo } from './permissions.ts';
-import { busName, gatewayManifest, type ServiceManifest } from './service-manifest.ts';
+import {
+  busName,
+  gatewayManifest,
+  hasKeeper,
+  keeperManifest,
+  type ServiceManifest,
+} from './service-manifest.ts';
 
 /** A user of Redis: its key patterns, in the form of an access rule, and its commands. */
 export interface RedisUser {
@@ -29,18 +35,35 @@ export function redisUsers({ services, prefix = 'am' }: RedisUsersOptions): Redi
     {
       name: provisionUser,
       patterns: [`~${prefix}:*`],
-      commands: commandsOf(['connection', 'calls', 'credentials', 'memory', 'sessions', 'functions']),
+      commands: commandsOf([
+        'connection',
+        'api-keys',
+        'calls',
+        'credentials',
+        'memory',
+        'sessions',
+        'functions',
+        'operator',
+      ]),
     },
     gatewayUser(names),
-    ...services.map((manifest) =>
-      manifest.kind === 'tool' ? toolUser(names, manifest, services) : agentUser(names, manifest, services),
-    ),
+    ...(hasKeeper(services) ? [keeperUser(names)] : []),
+    ...services
+      .filter(usesRedis)
+      .map((manifest) =>
+        manifest.kind === 'tool' ? toolUser(names, manifest, services) : agentUser(names, manifest, services),
+      ),
   ];
+}
+
+/** Tells whether a service needs a user of Redis: an agent or a tool. */
+export function usesRedis({ kind }: ServiceManifest): boolean {
+  return kind === 'agent' || kind === 'tool';
 }
 
 /**
  * The gateway uses the sessions and memories of all apps. It deletes credentials and does not read them, and
- * deletes the records of calls with the sessions of the calls.
+ * deletes the records of calls with the sessions of the calls. It reads API keys, and makes none.
  */
 function gatewayUser(names: KeyPatterns): RedisUser {
   const use = [
@@ -54,8 +77,33 @@ function gatewayUser(names: KeyPatterns): RedisUser {
   const secrets = names.credentials(every, every);
   return {
     name: busName(gatewayManifest),
-    patterns: [...use.map((key) => `~${key}`), ...secrets.map((key) => `%W~${key}`)],
-    commands: commandsOf(['connection', 'calls', 'credentials', 'memory', 'sessions']),
+    patterns: [
+      ...use.map((key) => `~${key}`),
+      ...secrets.map((key) => `%W~${key}`),
+      `%R~${names.apiKeys.records}`,
+      `%W~${names.apiKeys.uses}`,
+      `~${names.callerKeys}`,
+      `~${names.limits}`,
+    ],
+    commands: commandsOf([
+      'connection',
+      'api-keys',
+      'callers',
+      'limits',
+      'calls',
+      'credentials',
+      'memory',
+      'sessions',
+    ]),
+  };
+}
+
+/** A keeper reads who works for which session, of all apps, and writes nothing. */
+function keeperUser(names: KeyPatterns): RedisUser {
+  return {
+    name: busName(keeperManifest),
+    patterns: names.work().map((key) => `%R~${key}`),
+    commands: commandsOf(['connection', 'work']),
   };
 }
 
@@ -84,8 +132,8 @@ function agentUser(
   const parts: StorePart[] = hasSignIns ? ['credentials'] : [];
   return {
     name: busName(manifest),
-    patterns: [...new Set(use)].map((key) => `~${key}`),
-    commands: commandsOf(['connection', 'calls', 'memory', 'sessions', ...parts]),
+    patterns: [...[...new Set(use)].map((key) => `~${key}`), `%R~${names.callerKeys}`],
+    commands: commandsOf(['connection', 'callers', 'calls', 'memory', 'sessions', ...parts]),
   };
 }
 
@@ -108,10 +156,10 @@ function toolUser(
       ...credentialPatterns(names, app, credentialKeys),
     ]),
   ];
-  const reads = apps.flatMap((app) => [
-    names.invocations(app),
-    ...(longRunning ? names.callStates(app) : []),
-  ]);
+  const reads = [
+    ...apps.flatMap((app) => [names.invocations(app), ...(longRunning ? names.callStates(app) : [])]),
+    names.callerKeys,
+  ];
   const parts: StorePart[] = [
     ...(usesMemory ? (['memory'] as const) : []),
     ...(credentialKeys.length > 0 ? (['credentials'] as const) : []),
@@ -119,7 +167,7 @@ function toolUser(
   return {
     name: busName(manifest),
     patterns: [...use.map((key) => `~${key}`), ...reads.map((key) => `%R~${key}`)],
-    commands: commandsOf(['connection', 'calls', 'records', ...parts]),
+    commands: commandsOf(['connection', 'callers', 'calls', 'records', ...parts]),
   };
 }
 

@@ -1,11 +1,11 @@
 import { AgentTool, App, type BaseAgent, BaseTool, LlmAgent } from '@agentmesh/agent';
 import type { ServiceKind } from '@agentmesh/protocol';
-import { clientService, gatewayService, serviceName } from '../mesh/service-name.ts';
+import { clientService, gatewayService, keeperService, serviceName } from '../mesh/service-name.ts';
 import { remotesOf } from '../remote/remotes.ts';
 
 /** The facts about a service on which its rights on the bus and in Redis depend. */
 export interface ServiceManifest {
-  kind: ServiceKind | 'gateway' | 'client' | 'operator';
+  kind: ServiceKind | 'publisher' | 'gateway' | 'keeper' | 'client' | 'operator';
   name: string;
   /** The description of an agent, which other services show to their models. */
   description?: string;
@@ -25,8 +25,14 @@ export interface ServiceManifest {
   app?: string;
   /** True for a tool that uses the memories of users. */
   usesMemory?: boolean;
+  /** True for an agent or a tool that uses files of sessions and users. */
+  usesArtifacts?: boolean;
   /** The keys of the credentials that the service uses. */
   credentialKeys?: string[];
+  /** True for a publisher that hears the committed events of all sessions. */
+  listens?: boolean;
+  /** True for a service that `agentmesh join` added. */
+  joined?: boolean;
 }
 
 /**
@@ -47,28 +53,54 @@ export function agentManifest(definition: BaseAgent | App): ServiceManifest {
     calls: names(tools),
     offers: [...new Set(toolsets.flatMap((toolset) => toolset.names))],
     ...(definition instanceof App && { app: definition.name }),
+    usesArtifacts: usesArtifacts(agent),
     credentialKeys: [...new Set(localTools(agent).flatMap((tool) => tool.credentialKeys))],
   };
 }
 
+/** Tells whether the process of an agent or a tool uses files: a tool in it, or an agent in it. */
+export function usesArtifacts(definition: BaseAgent | BaseTool): boolean {
+  if (definition instanceof BaseTool) return definition.usesArtifacts;
+  const agents = localAgents(definition);
+  return (
+    agents.some(namesArtifact) || [...agents, ...localTools(definition)].some((each) => each.usesArtifacts)
+  );
+}
+
+/** Tells whether an instruction of an agent names a file. */
+function namesArtifact(agent: BaseAgent): boolean {
+  const texts = agent instanceof LlmAgent ? [agent.instruction, agent.globalInstruction] : [];
+  return texts.some((text) => typeof text === 'string' && text.includes('{artifact.'));
+}
+
 /** Returns the tools that run in the process of an agent, also those of agents that are used as tools. */
 function localTools(agent: BaseAgent): BaseTool[] {
-  const tools = [...agent.tree()].flatMap((each) => (each instanceof LlmAgent ? each.tools : []));
-  return tools.flatMap((tool) => {
-    if (tool instanceof AgentTool) return [tool, ...localTools(tool.agent)];
-    return tool instanceof BaseTool ? [tool] : [];
-  });
+  return localAgents(agent).flatMap(toolsOf);
+}
+
+/** Returns the agents that run in the process of an agent, also those that are used as tools. */
+function localAgents(agent: BaseAgent): BaseAgent[] {
+  return [...agent.tree()].flatMap((each) => [
+    each,
+    ...toolsOf(each).flatMap((tool) => (tool instanceof AgentTool ? localAgents(tool.agent) : [])),
+  ]);
+}
+
+function toolsOf(agent: BaseAgent): BaseTool[] {
+  return agent instanceof LlmAgent ? agent.tools.filter((tool) => tool instanceof BaseTool) : [];
 }
 
 export function toolManifest({
   name,
   isLongRunning: longRunning,
   usesMemory,
+  usesArtifacts,
   credentialKeys,
 }: BaseTool): ServiceManifest {
   return {
     ...{ kind: 'tool', name, transfers: [], asks: [], calls: [], longRunning },
     usesMemory,
+    usesArtifacts,
     credentialKeys: [...credentialKeys],
   };
 }
@@ -85,6 +117,20 @@ export const gatewayManifest: ServiceManifest = {
   asks: [],
   calls: [],
 };
+
+/** The keeper gives agents and tools the files of their work; it has all rights on the files. */
+export const keeperManifest: ServiceManifest = {
+  kind: 'keeper',
+  name: keeperService,
+  transfers: [],
+  asks: [],
+  calls: [],
+};
+
+/** Tells whether a mesh with these services needs a keeper: one of them uses files. */
+export function hasKeeper(services: readonly ServiceManifest[]): boolean {
+  return services.some(({ usesArtifacts }) => usesArtifacts);
+}
 
 /** Any other program that asks agents, gives them runs, and listens to sessions. */
 export const clientManifest: ServiceManifest = {
@@ -106,5 +152,6 @@ export const operatorManifest: ServiceManifest = {
 
 /** Returns the name of a service on the bus: the name of its NATS user and of its inboxes. */
 export function busName({ kind, name }: Pick<ServiceManifest, 'kind' | 'name'>): string {
+  if (kind === 'publisher') return `publisher_${name}`;
   return kind === 'agent' || kind === 'tool' ? serviceName(kind, name) : name;
 }

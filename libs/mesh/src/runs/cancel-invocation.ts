@@ -1,5 +1,5 @@
 import { endOfRun, type InvocationRecord, type InvocationRef, type RunEnd } from '@agentmesh/agent/internal';
-import { MeshError } from '@agentmesh/protocol';
+import { header, MeshError } from '@agentmesh/protocol';
 import type { Mesh } from '../mesh/mesh.ts';
 import { publishEnd } from '../messages/publish-event.ts';
 import { startNext } from './run-queue.ts';
@@ -27,11 +27,11 @@ export async function cancelInvocation(
   }
   const { appName: app, userId: user } = ref;
   if (record.status === 'running')
-    await mesh.bus.publish(mesh.subjects.invocationCancel(ref.invocationId, mesh.bus.service), {
-      reason,
-      app,
-      user,
-    });
+    await mesh.bus.publish(
+      mesh.subjects.invocationCancel(ref.invocationId, mesh.bus.service),
+      { reason, app, user },
+      { headers: { [header.replica]: mesh.bus.replica } },
+    );
   // Runs that waited in the session's queue: no other process publishes their end.
   const waitingRuns = cancelledRuns(record);
   for (const [resume, { status, error }] of waitingRuns) {

@@ -2,7 +2,7 @@ import { createEvent, type PendingCall, type SessionService } from '@agentmesh/a
 import { closingEventId, type InvocationRef } from '@agentmesh/agent/internal';
 import { MeshError } from '@agentmesh/protocol';
 import type { Mesh } from '../mesh/mesh.ts';
-import { publishToSession } from '../messages/publish-event.ts';
+import { publishEvent } from '../messages/publish-event.ts';
 import { stampReplica } from '../messages/stamp-replica.ts';
 
 /**
@@ -52,7 +52,7 @@ async function closeIn(
   });
   stampReplica(mesh)(event);
   try {
-    await publishToSession(mesh, session, await sessions.appendEvent({ session, event }), {});
+    await publishEvent(mesh, session, await sessions.appendEvent({ session, event }), {});
   } catch (error) {
     if (MeshError.from(error).code !== 'not_found') throw error;
   }

@@ -6,7 +6,7 @@ import {
   SequentialAgent,
 } from '@agentmesh/agent';
 import { newResumeId } from '@agentmesh/agent/internal';
-import { type Event, every, type RunCommandInput } from '@agentmesh/protocol';
+import { type Event, everySession, type RunCommandInput } from '@agentmesh/protocol';
 import { describe, expect, it } from 'vitest';
 import { followRun, readInvocation } from '../client/follow-run.ts';
 import { type StartedRun, startRun } from '../client/start-run.ts';
@@ -143,7 +143,7 @@ describe('an invocation that is continued', () => {
     for (const [n, [subject, command]] of commands.entries()) {
       const ends: unknown[] = [];
       const subscription = await client.bus.subscribe(
-        client.subjects.invocationEvent(one.invocationId, every),
+        client.subjects.invocationWatch(everySession, one.invocationId),
         (message) => void ends.push(message.json()),
       );
       await client.bus.enqueue(subject, command, { messageId: `again ${n}` });
@@ -205,7 +205,7 @@ describe('an invocation that is continued', () => {
     expect(back.state).toMatchObject({ status: 'running', resume: run.resume });
     // A repetition of the end of the first run.
     await client.bus.publish(
-      client.subjects.invocationEvent(invocationId, 'agent_root'),
+      client.subjects.sessionNews(ref, invocationId, 'agent_root'),
       { status: 'completed', lastSeq: 3 },
       { headers: { 'Mesh-Frame': 'result' } },
     );

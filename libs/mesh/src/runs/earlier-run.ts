@@ -1,8 +1,9 @@
 import { endOfRun, messageEventId, runName } from '@agentmesh/agent/internal';
 import type { StoredItem } from '@agentmesh/bus';
 import { decodeToken, MeshError, runCommandSchema } from '@agentmesh/protocol';
-import { agentCard } from '../mesh/cards.ts';
+import { agentCard, agentCards } from '../mesh/cards.ts';
 import type { Mesh } from '../mesh/mesh.ts';
+import { treeOf } from '../remote/transfer-port.ts';
 import { completeRun } from './read-run.ts';
 import type { Run } from './run.ts';
 import { isElsewhere } from './take-lease.ts';
@@ -12,11 +13,18 @@ import { isElsewhere } from './take-lease.ts';
  * nor ended; undefined if there is none. Such a run may have been delivered to a replica that is slow or
  * stopped, so it is not in the session's queue yet.
  */
-export async function findEarlier(mesh: Mesh, run: Run, before: number): Promise<number | undefined> {
+export async function findEarlier(
+  mesh: Mesh,
+  agent: string,
+  run: Run,
+  before: number,
+): Promise<number | undefined> {
   // Only the first hop begins a run.
   if (run.fresh || run.hop > 0) return undefined;
   try {
-    for await (const item of mesh.bus.earlierRuns(run.session, before)) {
+    // Only these agents may have a run of the session: others belong to other apps.
+    const agents = [...treeOf(agentCards(mesh), agent)];
+    for await (const item of mesh.bus.earlierRuns(run.session, before, agents)) {
       const other = runIn(mesh, item);
       if (other && isBefore(other, run) && !(await isPast(mesh, other))) return item.place;
     }

@@ -1,9 +1,9 @@
 import type { Session } from '@agentmesh/agent';
 import { logIndex, messageEventId, runKey } from '@agentmesh/agent/internal';
 import type { WorkOutcome } from '@agentmesh/bus';
+import { encodeToken } from '@agentmesh/protocol';
 import type { ServedAgent } from '../mesh/served-agent.ts';
 import { hopHeaders } from '../messages/carrier.ts';
-import { ownerOf } from '../messages/publish-event.ts';
 import type { DeliveredRun, OpenRun, Run } from './run.ts';
 
 /**
@@ -61,7 +61,7 @@ export async function handOver(
   { item, carrier }: Pick<DeliveredRun, 'item' | 'carrier'>,
 ): Promise<WorkOutcome> {
   const hop = run.hop + 1;
-  const owner = ownerOf({ appName: run.app, userId: run.user });
+  const owner = `${encodeToken(run.app)}.${encodeToken(run.user)}`;
   const { message: _message, stateDelta: _delta, fresh: _fresh, ...rest } = run;
   await mesh.bus.enqueue(
     mesh.subjects.agentRun(to, run.session),

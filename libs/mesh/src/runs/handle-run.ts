@@ -1,16 +1,21 @@
 import type { Session } from '@agentmesh/agent';
 import {
   endOfRun,
+  type HeldSession,
   type InvocationRecord,
   type InvocationRef,
+  incarnationOf,
   logIndex,
   messageEventId,
+  recordedEnd,
   runInvocation,
   turnNeed,
 } from '@agentmesh/agent/internal';
 import type { WorkItem, WorkOutcome } from '@agentmesh/bus';
 import { deadlineOf, header, MeshError, traceIdOf } from '@agentmesh/protocol';
 import { openAnswers } from '../answers/sealed-answers.ts';
+import { fencedSessions } from '../fencing/fenced-sessions.ts';
+import { keepAlive } from '../fencing/keep-alive.ts';
 import { operationSubjects } from '../mesh/addressed-call.ts';
 import { createTally, logRunEnd, logTakeover } from '../mesh/outcomes.ts';
 import type { ServedAgent } from '../mesh/served-agent.ts';
@@ -19,18 +24,17 @@ import { hopHeaders } from '../messages/carrier.ts';
 import { moveToDeadLetters } from '../messages/dead-letter.ts';
 import { signalOf } from '../messages/deadline.ts';
 import { publishEvent, refOf } from '../messages/publish-event.ts';
+import { runInHeader } from '../messages/run-header.ts';
 import { stampReplica } from '../messages/stamp-replica.ts';
 import { transferPort } from '../remote/transfer-port.ts';
 import { checkContinuation } from './check-continuation.ts';
 import { findEarlier } from './earlier-run.ts';
 import { endRun } from './end-run.ts';
-import { fencedSessions } from './fenced-sessions.ts';
 import { continueElsewhere, handOver } from './hand-over.ts';
-import { keepAlive } from './keep-alive.ts';
 import { readRun } from './read-run.ts';
 import { type DeliveredRun, type OpenRun, type Run, sealRun } from './run.ts';
 import { settle } from './settle-run.ts';
-import { isElsewhere, partOf, refuseId, takeLease, waitAtOnce } from './take-lease.ts';
+import { isElsewhere, refuseId, takeLease, waitAtOnce } from './take-lease.ts';
 
 const done: WorkOutcome = { done: true };
 /**
@@ -38,22 +42,20 @@ const done: WorkOutcome = { done: true };
  * command. A later delivery goes on from the committed events.
  */
 export async function handleRun(served: ServedAgent, item: WorkItem): Promise<WorkOutcome> {
-  const log = served.mesh.log.child({ agent: served.agent.name, traceId: traceIdOf(item.headers) });
   let run: Run;
   try {
     run = readRun(served, item);
   } catch (error) {
-    log.error({ err: error, subject: item.subject }, 'moved an unreadable run command to the dead letters');
-    await moveToDeadLetters(
-      served.mesh,
-      { kind: 'agent', name: served.agent.name },
-      item,
-      MeshError.from(error),
-    );
-    return done;
+    return await dropUnreadable(served, item, MeshError.from(error));
   }
+  const log = served.mesh.log.child({ agent: served.agent.name, traceId: traceIdOf(item.headers) });
   const carrier = { ...hopHeaders(item.headers), ...(run.resume && { [header.resume]: run.resume }) };
-  const delivery: DeliveredRun = { item, carrier, token: undefined, tally: createTally() };
+  const delivery: DeliveredRun = {
+    item,
+    carrier,
+    token: undefined,
+    tally: createTally('run', served.agent.name),
+  };
   try {
     const outcome = await advance(served, await sealRun(served.mesh, run), delivery);
     if (delivery.session) served.mesh.sessionCache.keep(delivery.session);
@@ -66,6 +68,33 @@ export async function handleRun(served: ServedAgent, item: WorkItem): Promise<Wo
   }
 }
 
+/**
+ * Moves a command that cannot be read to the dead letters, unless its run has ended. The payload of a large command
+ * is removed after its acknowledgement, and a killed NATS server may forget the latter.
+ */
+async function dropUnreadable(
+  { mesh, agent }: ServedAgent,
+  item: WorkItem,
+  error: MeshError,
+): Promise<WorkOutcome> {
+  const ref = error.code === 'failed_precondition' ? runInHeader(item.headers) : undefined;
+  try {
+    const end = ref && endOfRun(await mesh.sessions.invocations.get(ref), ref.resume);
+    if (end) {
+      mesh.log.info(
+        { agent: agent.name, ...ref },
+        'dropped the command of an ended run; its payload is gone',
+      );
+      return done;
+    }
+    await moveToDeadLetters(mesh, { kind: 'agent', name: agent.name }, item, error);
+    return done;
+  } catch (thrown) {
+    mesh.log.warn({ err: thrown, subject: item.subject }, 'could not drop an unreadable run command');
+    return { done: false, delayMs: 1_000 };
+  }
+}
+
 /** Takes a run to its end, to the next agent, or back to the queue. Each stage may decide the outcome. */
 async function advance(served: ServedAgent, run: Run, delivery: DeliveredRun): Promise<WorkOutcome> {
   const { mesh } = served;
@@ -75,21 +104,57 @@ async function advance(served: ServedAgent, run: Run, delivery: DeliveredRun): P
   const ref = { appName: run.app, userId: run.user, sessionId: run.session, invocationId, resume };
   const [session, earlier, record] = await Promise.all([
     openRunSession(served, run),
-    findEarlier(mesh, run, delivery.item.place),
-    mesh.sessions.invocations.get(ref),
+    findEarlier(mesh, served.agent.name, run, delivery.item.place),
+    looksNew(run, delivery.item) ? undefined : mesh.sessions.invocations.get(ref),
   ]);
   const open: OpenRun = Object.assign(delivery, { session });
-  const outcome = await outcomeWithoutLease(served, run, open, { ref, record });
-  if (outcome) return outcome;
-  const token = await takeLease(served, run, open, { ref, earlier });
-  if (typeof token !== 'number') return token;
-  const outcomeOfNews = await catchUp(served, run, open);
+  const taken = await takeSession(served, run, open, { ref, earlier, record });
+  if ('done' in taken) return taken;
+  const outcomeOfNews = await catchUp(served, run, open, taken);
   if (outcomeOfNews) return outcomeOfNews;
-  const next = await runHop(served, run, open, token);
+  const next = await runHop(served, run, open, taken);
   if (next !== undefined) return await handOver(served, run, next, open);
   const completed = { status: 'completed', waits: mayGoOn(open.session, invocationId) } as const;
-  const ended = await fencedSessions(mesh.sessions, token).invocations.end(ref, completed);
-  return await endRun(mesh, ref, endOfRun(ended, resume) ?? completed, open);
+  const ended = await fencedSessions(mesh.sessions, taken.token).invocations.end(ref, completed);
+  const { lastSeq, isIdle } = ended;
+  const end = endOfRun(ended, resume) ?? recordedEnd(completed);
+  return await endRun(mesh, ref, end, open, { lastSeq, isIdle, mark: taken.mark });
+}
+
+/** Tells whether nobody may have worked on the run before, as far as its command says. */
+function looksNew({ hop, resume }: Run, { attempt }: WorkItem): boolean {
+  return hop === 0 && resume === undefined && attempt === 1;
+}
+
+/**
+ * Takes the session, or returns the outcome of a run that needs no work here or cannot begin now. A run that looks
+ * new takes it at once; for any other run the record of the invocation decides first, because taking the session
+ * fences off whoever works on it.
+ */
+async function takeSession(
+  served: ServedAgent,
+  run: Run,
+  delivery: OpenRun,
+  { ref, earlier, record }: { ref: InvocationRef; earlier: number | undefined; record?: InvocationRecord },
+): Promise<HeldSession | WorkOutcome> {
+  if (!record && !hasMessage(run, delivery.session) && !isTooLate(delivery.item)) {
+    const taken = await takeLease(served, run, delivery, { ref, earlier, onlyNew: true });
+    if (taken !== 'begun') return taken;
+  }
+  const found = record ?? (await served.mesh.sessions.invocations.get(ref));
+  const outcome = await outcomeWithoutLease(served, run, delivery, { ref, record: found });
+  if (outcome) return outcome;
+  const taken = await takeLease(served, run, delivery, { ref, earlier });
+  if (taken === 'begun') throw new MeshError('internal', 'the store took a run for one that looks new');
+  return taken;
+}
+
+function hasMessage(run: Run, { id, events }: Session): boolean {
+  return logIndex(events).has(messageEventId(run, id));
+}
+
+function isTooLate({ headers }: WorkItem): boolean {
+  return (deadlineOf(headers) ?? Number.POSITIVE_INFINITY) <= Date.now();
 }
 
 /**
@@ -115,9 +180,7 @@ async function outcomeWithoutLease(
   const outcome = await continueElsewhere(served, run, delivery);
   if (outcome) return outcome;
   // A run that has begun may have said its last word in time.
-  const isBegun = logIndex(delivery.session.events).has(messageEventId(run, ref.sessionId));
-  if (isBegun || (deadlineOf(delivery.item.headers) ?? Number.POSITIVE_INFINITY) > Date.now())
-    return undefined;
+  if (hasMessage(run, delivery.session) || !isTooLate(delivery.item)) return undefined;
   throw new MeshError('deadline_exceeded', 'the run waited in its queue until its deadline');
 }
 
@@ -126,9 +189,15 @@ async function outcomeWithoutLease(
  * lease; from now on they cannot commit. Returns the outcome when one of these events handed the conversation
  * over.
  */
-async function catchUp(served: ServedAgent, run: Run, delivery: OpenRun): Promise<WorkOutcome | undefined> {
+async function catchUp(
+  served: ServedAgent,
+  run: Run,
+  delivery: OpenRun,
+  { seq, incarnation }: HeldSession,
+): Promise<WorkOutcome | undefined> {
   const { session } = delivery;
   const seqBefore = session.seq;
+  if (seq === seqBefore && incarnation === incarnationOf(session)) return undefined;
   delivery.session = (await served.mesh.sessionCache.refresh(session)) ?? (await openRunSession(served, run));
   // A copy of the run may have read the session before another delivery handed over.
   return delivery.session.seq > seqBefore ? await continueElsewhere(served, run, delivery) : undefined;
@@ -148,9 +217,10 @@ function mayGoOn({ events }: Session, invocationId: string): boolean {
 async function runHop(
   { mesh, agent, stopping, services, ...served }: ServedAgent,
   run: Run,
-  { item, carrier, tally, session, cancelled }: OpenRun,
-  token: number,
+  delivery: OpenRun,
+  { token, attempt, record }: HeldSession,
 ): Promise<string | undefined> {
+  const { item, carrier, tally, session, cancelled } = delivery;
   let next: string | undefined;
   const ref = { ...refOf(session), invocationId: run.invocationId };
   using cancel = served.cancellations.signalOf(run.invocationId, run);
@@ -159,16 +229,22 @@ async function runHop(
   using _alive = keepAlive(mesh, ref, token, cancel);
   // The queue counts deliveries per message. A run that waited behind another run arrives as several
   // messages, so the store counts its attempts.
-  const { number: attempt } = await mesh.sessions.invocations.beginAttempt(ref, partOf(run));
-  tally.attempt = attempt;
+  tally.begin(attempt);
+  const calls = { uncounted: 0, counted: record.llmCalls };
+  delivery.calls = calls;
   const ids = { agent: agent.name, invocationId: run.invocationId, session: run.session };
+  const { app, hop, resume } = run;
+  const traceId = traceIdOf(item.headers);
+  mesh.log.info({ ...ids, app, hop, ...(resume !== undefined && { resume }), attempt, traceId }, 'run began');
   logTakeover(mesh.log, attempt, ids, () => logIndex(session.events).ofInvocation(run.invocationId));
+  const caller = await mesh.callers?.read(item.headers, ref);
   const newMessage = run.message && (await openAnswers(mesh, refOf(session), run.message));
   const events = runInvocation({
     ...services,
     agent,
     session,
-    sessionService: fencedSessions(mesh.sessions, token),
+    sessionService: fencedSessions(mesh.sessions, token, { calls, maxLlmCalls: run.runConfig.maxLlmCalls }),
+    temp: record.temp,
     invocationId: run.invocationId,
     ...(run.resume !== undefined && { resume: run.resume }),
     ...(newMessage && { newMessage }),
@@ -177,6 +253,7 @@ async function runHop(
     runConfig: run.runConfig,
     carrier: { ...carrier, [header.token]: String(token) },
     attempt,
+    caller,
     operationSubject: operationSubjects(mesh, agent.name),
     transfers: transferPort({ mesh, agent }, (to) => {
       next = to;

@@ -217,7 +217,8 @@ it('a run that is cancelled after its last word has ended with that word', async
   expect(await run.end).toMatchObject({ status: 'completed' });
   expect(await record(invocationId)).toMatchObject({ status: 'completed' });
   expect(await log()).toEqual(['user: go', 'solo: done']);
-  expect(world.lines).toEqual([]);
+  // Nobody serves the tool of the agent in this test.
+  expect(world.lines.filter((line) => !line.includes('nobody serves a tool'))).toEqual([]);
 });
 
 it.each([

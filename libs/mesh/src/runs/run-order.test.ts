@@ -1,7 +1,7 @@
 import { LlmAgent } from '@agentmesh/agent';
 import { overrideSessions } from '@agentmesh/agent/internal';
 import type { StoredItem } from '@agentmesh/bus';
-import { every } from '@agentmesh/protocol';
+import { everySession } from '@agentmesh/protocol';
 import { expect, it } from 'vitest';
 import { startRun } from '../client/start-run.ts';
 import { brief, memoryMesh, ScriptedLlm, says, untilWaiting } from '../harness.fixture.ts';
@@ -256,7 +256,7 @@ it('a command that comes again after the deletion of its session tells the same 
   await one.all;
   await world.sessions.deleteSession(ref);
   const ends: unknown[] = [];
-  await client.bus.subscribe(client.subjects.invocationEvent(one.invocationId, every), (message) =>
+  await client.bus.subscribe(client.subjects.invocationWatch(everySession, one.invocationId), (message) =>
     ends.push(message.json()),
   );
   const command = {

@@ -1,4 +1,5 @@
 import type { Session } from '@agentmesh/agent';
+import type { CallCount } from '@agentmesh/agent/internal';
 import type { WorkItem } from '@agentmesh/bus';
 import type { Headers, RunCommand } from '@agentmesh/protocol';
 import { sealAnswers } from '../answers/sealed-answers.ts';
@@ -26,6 +27,8 @@ export interface DeliveredRun {
    * last word before.
    */
   cancelled?: string;
+  /** The model calls of the run that the store does not know; undefined until the run begins. */
+  calls?: CallCount;
   /** Counts what the run costs. */
   tally: Tally;
   /** The session of the run; undefined until it is read. */

@@ -1,5 +1,6 @@
 import { createEvent, type Session } from '@agentmesh/agent';
 import {
+  type CallCount,
   endOfRun,
   failureEventId,
   type InvocationRef,
@@ -12,6 +13,8 @@ import {
 } from '@agentmesh/agent/internal';
 import type { WorkOutcome } from '@agentmesh/bus';
 import { type Headers, MeshError, type SessionRef, traceIdOf } from '@agentmesh/protocol';
+import { errorPlace } from '@agentmesh/service';
+import { fencedSessions } from '../fencing/fenced-sessions.ts';
 import type { Mesh } from '../mesh/mesh.ts';
 import type { ServedAgent } from '../mesh/served-agent.ts';
 import { auditRefusedMessage } from '../messages/audit.ts';
@@ -19,7 +22,6 @@ import { moveToDeadLetters } from '../messages/dead-letter.ts';
 import { publishEnd, publishEvent } from '../messages/publish-event.ts';
 import { stampReplica } from '../messages/stamp-replica.ts';
 import { closeChildCalls } from './close-calls.ts';
-import { fencedSessions } from './fenced-sessions.ts';
 import type { DeliveredRun, Run } from './run.ts';
 import { startNext } from './run-queue.ts';
 import { isElsewhere, refuseId } from './take-lease.ts';
@@ -58,7 +60,7 @@ export async function settle(
   if (error.code === 'cancelled') log.info({ reason: error.message }, 'run was cancelled');
   else if (isRefused(error)) log.info({ err: error }, 'refused a message');
   else if (lostSession(run, delivery, error)) log.info('the session of a run was deleted');
-  else log.error({ err: error }, 'run failed');
+  else log.error({ at: errorPlace(error), err: error }, 'run failed');
   try {
     return await fail(served, run, delivery, error);
   } catch (settleError) {
@@ -125,6 +127,7 @@ interface FailedDelivery {
   carrier: Headers;
   token: number | undefined;
   session?: Session | undefined;
+  calls?: CallCount | undefined;
 }
 
 /**
@@ -142,7 +145,7 @@ export async function endAsFailed(
   const ref = { ...sessionOf(run), invocationId, resume };
   const incarnation = run.incarnation ?? (delivery.session && incarnationOf(delivery.session));
   const token = delivery.token ?? (await tokenFor(mesh, incarnation, ref));
-  const sessions = fencedSessions(mesh.sessions, token);
+  const sessions = fencedSessions(mesh.sessions, token, { calls: delivery.calls });
   const headRequest = { ...sessionOf(run), config: { numRecentEvents: 0 } };
   const session = token === undefined ? undefined : await sessions.getSession(headRequest);
   const { code, message } = error;

@@ -1,5 +1,6 @@
 import {
   endOfRun,
+  type HeldSession,
   type InvocationRecord,
   type InvocationRef,
   noSession,
@@ -28,8 +29,9 @@ const maxBegun = 5;
 const duplicateMs = 1_000;
 
 /**
- * Takes the session. Returns the fencing token, or the outcome of a run that cannot begin now.
+ * Takes the session. Returns the session, or the outcome of a run that cannot begin now.
  *
+ * @param onlyNew true for a caller that has not looked at the invocation; the result may then be `begun`
  * @param earlier place of an earlier run of the session that has not arrived in its queue
  * @throws MeshError `not_found` when the session is gone, or is not the session for which the run was
  * accepted; `internal` when too many processes died at the run
@@ -38,10 +40,12 @@ export async function takeLease(
   served: ServedAgent,
   run: Run,
   delivery: OpenRun,
-  { ref, earlier }: { ref: InvocationRef; earlier: number | undefined },
-): Promise<number | WorkOutcome> {
+  { ref, earlier, onlyNew = false }: { ref: InvocationRef; earlier: number | undefined; onlyNew?: boolean },
+): Promise<HeldSession | WorkOutcome | 'begun'> {
   const { mesh } = served;
-  const taken = await mesh.sessions.leases.take(ref, { ...takeOptions(served, run, delivery), earlier });
+  const options = { ...takeOptions(served, run, delivery), earlier, onlyNew };
+  const taken = await mesh.sessions.leases.take(ref, options);
+  if (taken.state === 'begun') return taken.state;
   if (taken.state === 'duplicate') {
     mesh.log.info(
       {
@@ -68,7 +72,7 @@ export async function takeLease(
   delivery.token = taken.token;
   if (taken.cancelled !== undefined) delivery.cancelled = taken.cancelled;
   if (taken.begun > maxBegun) throw await poisoned(served, delivery, taken.begun);
-  return taken.token;
+  return taken;
 }
 
 /**
@@ -100,6 +104,7 @@ function takeOptions(served: ServedAgent, run: Run, delivery: DeliveredRun): Tak
   return {
     run: JSON.stringify(waitingRun(served, run, delivery)),
     whenBusy: run.whenBusy,
+    agent: served.agent.name,
     ...(run.whenBusy === 'reject' && { rejection }),
     delivery: { part: partOf(run), message: delivery.item.key },
     place: delivery.item.place,
@@ -152,14 +157,13 @@ export async function refuseId(served: ServedAgent, run: Run, item: WorkItem): P
     'already_exists',
     `a run of another session has the invocation id ${invocationId}; choose a new id for each run, or leave it out`,
   );
-  mesh.log.error({ err: error, invocationId, session }, 'moved a run command to the dead letters');
   await moveToDeadLetters(mesh, { kind: 'agent', name: agent.name }, item, error);
   await startNext(mesh, { appName: app, userId: user, sessionId: session });
   return { done: true };
 }
 
 /** Names the part of the invocation that the run is: its hop, and the continuation to which it belongs. */
-export function partOf({ hop, resume }: Run): string {
+function partOf({ hop, resume }: Run): string {
   return resume === undefined ? `hop:${hop}` : `hop:${hop}:${resume}`;
 }
 

@@ -1,6 +1,6 @@
 import type { InvocationRef } from '@agentmesh/agent/internal';
 import type { WorkOutcome } from '@agentmesh/bus';
-import { header, MeshError, type WaitingRun } from '@agentmesh/protocol';
+import { header, MeshError, traceIdOf, type WaitingRun } from '@agentmesh/protocol';
 import type { Mesh } from '../mesh/mesh.ts';
 import type { ServedAgent } from '../mesh/served-agent.ts';
 import { publishEnd } from '../messages/publish-event.ts';
@@ -29,27 +29,42 @@ export function waitingRun(
   return { agent: agent.name, command, headers, from: item.key };
 }
 
+/** The reason for which a run cannot begin now. */
+interface Busy {
+  holder?: string;
+  isFull?: true;
+  isRejected?: true;
+  /** True if an earlier run of the session has not arrived yet. */
+  isBehind: boolean;
+}
+
 /**
  * Leaves a run in the queue of its session while another invocation holds the session, or while its user has
  * the full share. A waiting run takes neither a slot nor further deliveries. A run with `whenBusy: 'reject'` has ended instead; a run with
  * `'interrupt'` also cancels the invocation that holds the session.
- *
- * @param isBehind true if an earlier run of the session has not arrived yet
  */
 export async function waitForTurn(
   mesh: Mesh,
   ref: InvocationRef,
   { whenBusy }: Run,
-  { holder, isFull, isBehind }: { holder?: string; isFull?: true; isBehind: boolean },
-  { carrier }: DeliveredRun,
+  { holder, isFull, isRejected, isBehind }: Busy,
+  { carrier, item }: DeliveredRun,
 ): Promise<WorkOutcome> {
-  // The end of a run of the user starts the next one.
-  if (isFull) return done;
-  if (whenBusy === 'reject') {
+  const { invocationId, sessionId: session } = ref;
+  const ids = { invocationId, session, traceId: traceIdOf(item.headers) };
+  // A run that may not wait for its session may wait for the share of its user.
+  if (isRejected) {
+    mesh.log.info({ ...ids, holder }, 'refused a run: another run has its session');
     await publishEnd(mesh, ref, { ...rejection, lastSeq: 0 }, carrier);
     await askSilentHolder(mesh, ref);
     return done;
   }
+  if (isFull) {
+    // The end of a run of the user starts the next one.
+    mesh.log.info(ids, 'run waits: its user has the full share of the running work');
+    return done;
+  }
+  mesh.log.info({ ...ids, holder, isBehind, whenBusy }, 'run waits for its session');
   if (holder === undefined) {
     // An earlier run that has yet to arrive takes the session, and starts the next run at its end.
     if (!isBehind) await startNext(mesh, ref);

@@ -1,5 +1,5 @@
 import { BaseLlm, LlmAgent, type LlmRequest, type LlmResponse } from '@agentmesh/agent';
-import { overrideSessions, type SessionOverrides } from '@agentmesh/agent/internal';
+import { overrideSessions, type SessionOverrides, type WhenBusy } from '@agentmesh/agent/internal';
 import type { SessionRef } from '@agentmesh/protocol';
 import { until } from '@agentmesh/testing';
 import { expect, it } from 'vitest';
@@ -52,9 +52,14 @@ async function stage({ waiting = 1_000 } = {}) {
     });
     return { appName: 'app', userId, sessionId: id };
   };
-  const say = async (ref: SessionRef, message: string, options: { timeoutMs?: number } = {}) => {
+  const say = async (
+    ref: SessionRef,
+    message: string,
+    { timeoutMs, whenBusy = 'enqueue' }: { timeoutMs?: number; whenBusy?: WhenBusy } = {},
+  ) => {
     const { userId: user, sessionId: session } = ref;
-    const run = await startRun(client, { app: 'app', user, session, message }, options);
+    const request = { app: 'app', user, session, message, whenBusy };
+    const run = await startRun(client, request, timeoutMs === undefined ? {} : { timeoutMs });
     return { ...run, ref, all: Array.fromAsync(run.events) };
   };
   /** Begins runs of ann in sessions of their own, of which the first two are at work and the others wait. */
@@ -115,6 +120,23 @@ it('runs that can only wait take no look at their sessions', async () => {
   model.gate.resolve();
   await Promise.all(runs.map(({ all }) => all));
   expect(await ends(runs)).toEqual(completed(9));
+});
+
+it('a run that may not wait for its session, but waits behind an earlier run of its user, is told its own end', async () => {
+  const { model, serve, crowd, say, newSession, ends } = await stage();
+  await serve((mesh) => ({
+    async take(ref, options) {
+      const taken = await mesh.sessions.leases.take(ref, options);
+      // As if the share had room, and the run that comes first had not begun yet.
+      const { isFull, ...behind } = { isFull: undefined, ...taken };
+      return isFull && !options.onlyWaits ? (behind as typeof taken) : taken;
+    },
+  }));
+  const first = await crowd(2);
+  const run = await say(await newSession('ann'), 'hi', { whenBusy: 'reject' });
+  model.gate.resolve();
+  await Promise.all([...first, run].map(({ all }) => all));
+  expect(await ends([run])).toEqual(completed(1));
 });
 
 it('a session keeps its order while its runs wait for a share', async () => {
@@ -207,14 +229,18 @@ it.each(['nextRun', 'promote'] as const)(
   async (step) => {
     const { world, model, serve, client, crowd, ends } = await stage();
     let deaths = 0;
-    await serve((_mesh, die) => ({
-      [step]: async () => {
+    let areWaiting = false;
+    await serve((mesh, die) => ({
+      // The sweep takes the same steps while the runs arrive.
+      [step]: async (...args: never[]) => {
+        if (!areWaiting) return await Reflect.apply(mesh.sessions.leases[step], mesh.sessions.leases, args);
         deaths += 1;
         die();
         return await new Promise<never>(() => {});
       },
     }));
     const runs = await crowd(4);
+    areWaiting = true;
     await serve();
     model.gate.resolve();
     await Promise.all(runs.map(({ all }) => all));

@@ -132,7 +132,8 @@ export async function serveAgent(
   const operations = await consumeOperations(served);
   const sweeper = startSweeper(mesh, agent.name, { sweepMs, expire: () => expireCalls(served, sweepMs) });
   mesh.log.info({ agent: name, app, slots }, 'serving agent');
-  const absenceCheck = setTimeout(() => warnOfAbsent(mesh, name, remotes), checkAfterMs);
+  reportAbsent(mesh, name, remotes, 'info');
+  const absenceCheck = setTimeout(() => reportAbsent(mesh, name, remotes, 'warn'), checkAfterMs);
   absenceCheck.unref();
   return {
     async stop({ graceMs = 25_000 } = {}) {
@@ -148,10 +149,15 @@ export async function serveAgent(
 const checkAfterMs = 15_000;
 
 /**
- * Warns of used services that are absent. Nothing else finds a misspelled name: the mesh takes it for a
+ * Reports used services that are absent. Nothing else finds a misspelled name: the mesh takes it for a
  * service that has not started yet.
  */
-function warnOfAbsent(mesh: Mesh, name: string, { transfers, asks, tools }: Remotes): void {
+function reportAbsent(
+  mesh: Mesh,
+  name: string,
+  { transfers, asks, tools }: Remotes,
+  level: 'info' | 'warn',
+): void {
   const { directory } = mesh.bus;
   const absent = [
     ...[...transfers, ...asks].filter((agent) => !directory.get('agent', agent.name)),
@@ -159,7 +165,7 @@ function warnOfAbsent(mesh: Mesh, name: string, { transfers, asks, tools }: Remo
   ].map((each) => each.name);
   if (absent.length === 0) return;
   const known = [...directory.list('agent'), ...directory.list('tool')].map((card) => card.name);
-  mesh.log.warn(
+  mesh.log[level](
     { agent: name, absent, known },
     `uses services that are not in the mesh: ${absent.join(', ')}; there are ${known.join(', ') || 'none'}`,
   );

@@ -3,6 +3,7 @@ import { invocationServiceNames, withEmitted } from '@agentmesh/agent/internal';
 import type { IncomingRequest, Started } from '@agentmesh/bus';
 import {
   assertOptions,
+  type Caller,
   type Frame,
   type OptionNames,
   type ToolCall,
@@ -14,11 +15,11 @@ import { followJob } from '../calls/follow-job.ts';
 import { handleJob } from '../calls/handle-job.ts';
 import { createOncePerCall, type OncePerCall } from '../calls/once-per-call.ts';
 import { createTakeWork, defaultLeaseMs, type TakeWork } from '../calls/take-work.ts';
-import { runTool, waitsForPerson } from '../calls/tool-call.ts';
+import { callerOf, runTool, waitsForPerson } from '../calls/tool-call.ts';
 import { createWorkInHand, type WorkInHand } from '../calls/work-in-hand.ts';
 import { type Cancellations, listenForCancellations } from '../mesh/cancellations.ts';
 import { type Mesh, meshServices } from '../mesh/mesh.ts';
-import { withOutcome } from '../mesh/outcomes.ts';
+import { createTally, withOutcome } from '../mesh/outcomes.ts';
 import { stopAll } from '../mesh/stop-all.ts';
 import { readPayload } from '../messages/read-payload.ts';
 
@@ -97,6 +98,7 @@ export async function serveTool(
     version,
     declaration: { description, ...declaration, name },
     longRunning: isLongRunning,
+    usesArtifacts: tool.usesArtifacts,
     ...(answerWithinMs !== undefined && { answerWithinMs }),
   });
   const cancellations = await listenForCancellations(mesh);
@@ -174,7 +176,7 @@ function handleCall(served: ServedTool, request: IncomingRequest): AsyncGenerato
     ...(context && { agent: context.agent, invocationId: context.invocationId, session: context.session }),
     traceId: traceIdOf(request.headers),
   };
-  return withOutcome(mesh.log, 'call ended', ids, answerCall(served, request, call));
+  return withOutcome(mesh.log, createTally('call', tool.name), ids, answerCall(served, request, call));
 }
 
 /**
@@ -191,8 +193,10 @@ async function* answerCall(
   const requestSignal = AbortSignal.any([request.signal, served.stopping]);
   const signal = AbortSignal.any([requestSignal, cancel.signal]);
   const { callId, context } = call;
-  if (!tool.isLongRunning || callId === undefined || (await waitsForPerson(tool, call, services, signal))) {
-    yield* answerHere(served, call, requestSignal);
+  const caller = await callerOf(mesh, call, request.headers);
+  const isJob = tool.isLongRunning && callId !== undefined;
+  if (!isJob || (await waitsForPerson(tool, call, services, signal, caller))) {
+    yield* answerHere(served, call, requestSignal, caller);
     return;
   }
   yield* followJob(
@@ -213,11 +217,12 @@ async function* answerHere(
   { tool, services, once }: ServedTool,
   call: ToolCall,
   requestSignal: AbortSignal,
+  caller: Caller | undefined,
 ): AsyncGenerator<Frame, void, void> {
   const data = yield* withEmitted<Frame, ToolResult>(async function* (emit) {
     const report = (progress: unknown) => emit({ type: 'progress', data: progress });
     return await once(call, requestSignal, (signal) =>
-      reportAll(runTool(tool, call, services, signal), report),
+      reportAll(runTool(tool, call, services, signal, { caller }), report),
     );
   });
   yield { type: 'result', data };

@@ -1,5 +1,5 @@
 import { AgentTool, BaseAgent, FunctionTool, type InvocationContext, LlmAgent } from '@agentmesh/agent';
-import { every, header, type InvocationEnd, maxPayloadBytes } from '@agentmesh/protocol';
+import { every, everySession, header, type InvocationEnd, maxPayloadBytes } from '@agentmesh/protocol';
 import { until } from '@agentmesh/testing';
 import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
@@ -145,7 +145,7 @@ describe('a run', () => {
     const client = await world.connect('client');
     const ended = async (invocationId: string): Promise<InvocationEnd> => {
       const end = Promise.withResolvers<InvocationEnd>();
-      await client.bus.subscribe(client.subjects.invocationEvent(invocationId, every), (message) => {
+      await client.bus.subscribe(client.subjects.invocationWatch(everySession, invocationId), (message) => {
         if (message.headers[header.frame] === 'result') end.resolve(message.json() as InvocationEnd);
       });
       return end.promise;
@@ -163,12 +163,12 @@ describe('a run', () => {
   it('gets a session of its own when its program sends only a message', async () => {
     const { world, client, send } = await served(says('hello'));
     const heard = Promise.withResolvers<string>();
-    await client.bus.subscribe(client.subjects.allSessionEvents, (message) => {
+    await client.bus.subscribe(client.subjects.sessionEvent(everySession, every, every), (message) => {
       const event = message.json() as { author: string; content: { parts: { text: string }[] } };
       if (event.author === 'solo') heard.resolve(`${message.subject} ${event.content.parts[0]?.text}`);
     });
     await send({ message: 'hi' });
-    expect(await heard.promise).toMatch(/session\.app\.anonymous\.s-[^.]+\.event hello$/);
+    expect(await heard.promise).toMatch(/session\.app\.anonymous\.s-[^.]+\.event\.[^.]+\.agent_solo hello$/);
     expect(world.lines).toEqual([]);
   });
 
@@ -200,7 +200,9 @@ describe('a run', () => {
     const end = ended('e-1');
     await send({ invocationId: 'e-1', app: 'app', user: 'u', session: 's', message: 'hi' });
     expect(await end).toMatchObject({ status: 'completed' });
-    expect(world.lines.filter((line) => line.includes('moved an unreadable run command'))).toHaveLength(2);
+    expect(world.lines.filter((line) => line.includes('moved a message to the dead letters'))).toHaveLength(
+      2,
+    );
   });
 
   it('whose ids cannot be keys becomes a dead letter and is not tried for ever', async () => {
@@ -212,7 +214,9 @@ describe('a run', () => {
     const end = ended('e-1');
     await send({ invocationId: 'e-1', app: 'app', user: 'u', session: 's', message: 'hi' });
     expect(await end).toMatchObject({ status: 'completed' });
-    expect(world.lines.filter((line) => line.includes('moved an unreadable run command'))).toHaveLength(3);
+    expect(world.lines.filter((line) => line.includes('moved a message to the dead letters'))).toHaveLength(
+      3,
+    );
   });
 
   it('is watched to its end whatever else is published on its subject', async () => {
@@ -226,7 +230,7 @@ describe('a run', () => {
     await serveAgent(await world.connect('agent_solo'), agent, { app: 'app' });
     const { client, ref } = await world.chat('app');
     const run = await startRun(client, { app: 'app', user: 'u', session: ref.sessionId, message: 'hi' });
-    const subject = client.subjects.invocationEvent(run.invocationId, 'test');
+    const subject = client.subjects.sessionNews(ref, run.invocationId, 'test');
     await client.bus.publish(subject, 'noise');
     await client.bus.publish(subject, { status: 'over' }, { headers: { [header.frame]: 'result' } });
     gate.resolve('');

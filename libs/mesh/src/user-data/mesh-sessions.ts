@@ -15,8 +15,9 @@ export function meshSessions(sessions: SessionService, kept: KeptBeside): Sessio
      * dies in between, no session was created.
      */
     async createSession(request) {
-      const { sessionId } = request;
-      if (sessionId !== undefined) await removeLeftFiles(sessions, kept.artifacts, { ...request, sessionId });
+      const { sessionId, isNewId = false } = request;
+      if (sessionId !== undefined && !isNewId)
+        await removeLeftFiles(sessions, kept.artifacts, { ...request, sessionId });
       return await sessions.createSession(request);
     },
     getOrCreateSession: (request) => getOrCreateSession(own, request),

@@ -30,6 +30,7 @@ export const errorTable = {
     false,
     'a defect in the mesh or in its agents and tools; the log of the service has the cause',
   ),
+  unimplemented: kind(501, false, 'the server knows the request and does not offer it'),
   unavailable: kind(503, true, 'no replica answers, or a server cannot be reached'),
   deadline_exceeded: kind(504, false, 'the time given for the answer is over'),
   aborted: kind(409, true, 'another writer was faster, or has taken the work over'),

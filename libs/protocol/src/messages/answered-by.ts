@@ -15,3 +15,37 @@ export const answeredBySchema = z.object({
   roles: rolesSchema.optional(),
 });
 export type AnsweredBy = z.infer<typeof answeredBySchema>;
+
+/** The kinds of acts that audit records tell of. A `request` is any other request at the gateway. */
+export const auditActionSchema = z.enum(['answer', 'run', 'delete', 'export', 'import', 'key', 'request']);
+export type AuditAction = z.infer<typeof auditActionSchema>;
+
+/** A security decision of a service, as the stream of audit records keeps it. */
+export const auditRecordSchema = z.object({
+  decision: z.enum(['accepted', 'refused']),
+  action: auditActionSchema.default('answer'),
+  /** The caller of the gateway. */
+  caller: z.object({ via: z.string(), user: z.string().optional(), key: z.string().optional() }).optional(),
+  /** The address of the caller. */
+  address: z.string().optional(),
+  /** The request at the gateway, without its query: `DELETE /apps/shop/users/ann`. */
+  request: z.string().optional(),
+  /** The HTTP status of the answer. */
+  status: z.number().optional(),
+  /** The invocation that a run began or continued. */
+  invocationId: z.string().optional(),
+  /** The act on an API key, such as `revoke laptop`. */
+  key: z.string().optional(),
+  /** The calls or questions that the message answers. */
+  callIds: z.array(z.string()),
+  /** The session, as far as it is known. */
+  session: z.object({ appName: z.string(), userId: z.string(), sessionId: z.string() }).optional(),
+  answeredBy: answeredBySchema.optional(),
+  /** The reason of a refusal. */
+  reason: z.string().optional(),
+  service: z.string(),
+  replica: z.string(),
+  /** The time of the decision, in epoch ms. */
+  time: z.number(),
+});
+export type StoredAuditRecord = z.infer<typeof auditRecordSchema>;

@@ -1,5 +1,7 @@
 import { z } from 'zod';
 import { agentNameSchema, toolNameSchema } from '../names/names.ts';
+import { assertKnownFields } from '../parsing/known-fields.ts';
+import { parse } from '../parsing/parse.ts';
 
 /**
  * The limits of texts that reach the prompts of other services, in characters: of a description, of an
@@ -58,6 +60,8 @@ export const toolCardSchema = z.object({
     .looseObject({ name: toolNameSchema, description: z.string().optional() })
     .refine(fits, tooLong),
   longRunning: z.boolean().default(false),
+  /** Tells whether the tool uses files of sessions and users, so that its callers note its calls. */
+  usesArtifacts: z.boolean().default(false),
   /** The longest wait for the outcome of a call, in ms; absent for no limit. */
   answerWithinMs: z.number().int().min(1).optional(),
 });
@@ -69,6 +73,22 @@ export type ToolCard = z.infer<typeof toolCardSchema>;
 export type Card = z.infer<typeof cardSchema>;
 /** A card before its defaults are filled in. */
 export type CardInput = z.input<typeof cardSchema>;
+
+/** The form in which a process of the mesh stores its card. A program without agentmesh names no replica. */
+export type StoredCard = CardInput & { replica?: string };
+
+/**
+ * Reads a stored card. Unknown fields are refused in the card of a program without agentmesh, and dropped in
+ * the card of a process of the mesh, which may be of a newer version (decision 25).
+ *
+ * @throws MeshError `invalid_argument` that names what is wrong
+ */
+export function readCard(stored: unknown, what: string): Card {
+  const card = parse(cardSchema, stored, what);
+  const isOfMesh = typeof stored === 'object' && stored !== null && 'replica' in stored;
+  if (!isOfMesh) assertKnownFields(card.kind === 'agent' ? agentCardSchema : toolCardSchema, stored, what);
+  return card;
+}
 
 /**
  * The record of an agent for which the mesh was provisioned. The operator writes it; services believe it, and

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { isToken, maxTokenLength } from '../names/token.ts';
 import { answeredBySchema } from './answered-by.ts';
 import { messageSchema } from './content.ts';
-import { eventActionsSchema, eventSchema, toolConfirmationSchema } from './event.ts';
+import { eventActionsSchema, eventSchema, givenActionsSchema, toolConfirmationSchema } from './event.ts';
 
 const record = z.record(z.string(), z.unknown());
 /** A name or id that becomes part of a subject or a key. */
@@ -236,6 +236,9 @@ export const toolResultSchema = z.object({
   actions: eventActionsSchema.optional(),
 });
 export type ToolResult = z.infer<typeof toolResultSchema>;
+
+/** The same answer of a program without agentmesh. Its unknown fields are refused, also below `actions`. */
+export const toolReplySchema = toolResultSchema.extend({ actions: givenActionsSchema.optional() });
 
 /** The last message on an invocation's event subject. */
 export const invocationEndSchema = z.object({

@@ -155,7 +155,7 @@ const compactionSchema = z.object({
   agent: z.string().optional(),
 });
 
-const actionsSchema = z.looseObject({
+const actionFields = {
   stateDelta: record.default({}),
   artifactDelta: z.record(z.string(), z.number().int().min(0)).default({}),
   requestedAuthConfigs: record.default({}),
@@ -168,7 +168,13 @@ const actionsSchema = z.looseObject({
   rewindBeforeInvocationId: z.string().min(1).optional(),
   rewindFromSeq: z.number().int().min(1).optional(),
   closedCalls: z.array(z.string()).optional(),
-});
+  agentState: record.optional(),
+  endOfAgent: z.boolean().optional(),
+};
+const actionsSchema = z.looseObject(actionFields);
+
+/** The schema of the actions in the reply of a program without agentmesh, whose unknown fields are refused. */
+export const givenActionsSchema = z.strictObject(actionFields);
 
 /** The schema of a tool's actions on the wire. Absent maps become empty maps. */
 export const eventActionsSchema = actionsSchema as unknown as z.ZodType<EventActions>;

@@ -1,4 +1,5 @@
-import type { WireError } from '../errors/mesh-error.ts';
+import { z } from 'zod';
+import { type ErrorCode, errorTable, type WireError } from '../errors/mesh-error.ts';
 
 /** The kinds of frames in a reply stream, and of messages on an invocation's event subject. */
 export const frameTypes = ['accepted', 'event', 'progress', 'heartbeat', 'result', 'error'] as const;
@@ -16,3 +17,10 @@ export type Frame =
 export function isFrameType(text: string | undefined): text is FrameType {
   return frameTypes.includes(text as FrameType);
 }
+
+/** The body of an error, in a frame and in a plain reply. */
+export const wireErrorSchema = z.object({
+  code: z.enum(Object.keys(errorTable) as [ErrorCode, ...ErrorCode[]]),
+  message: z.string(),
+  details: z.record(z.string(), z.unknown()).optional(),
+}) satisfies z.ZodType<Partial<WireError>>;

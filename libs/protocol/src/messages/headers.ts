@@ -8,7 +8,10 @@ export const header = {
   depth: 'Mesh-Depth',
   /** The service that sends; used for logs, never for permissions. */
   caller: 'Mesh-Caller',
-  /** `frames` when the caller reads a stream of frames; without it the caller gets one plain reply. */
+  /**
+   * `frames` when the caller reads a stream of frames; without it the caller gets one plain reply. `stats` on a
+   * ping for the counters of each replica, without the text of an error.
+   */
   accept: 'Mesh-Accept',
   frame: 'Mesh-Frame',
   seq: 'Mesh-Seq',
@@ -22,13 +25,13 @@ export const header = {
    * invocation.
    */
   resume: 'Mesh-Resume',
-  /**
-   * The app and the user of an invocation, each as a token. Two users may have invocations of the same id.
-   */
-  owner: 'Mesh-Owner',
+  /** The run of a command: app, user, session, invocation, and the id of a run that continues it, each as a token. */
+  run: 'Mesh-Run',
+  /** The signed identity of the caller who began the run, for all messages of the run. */
+  identity: 'Mesh-Identity',
   /** The replica that sends. */
   replica: 'Mesh-Replica',
-  /** The claim of a payload that is too large for a message: `<kind>.<object>.<bytes>`. */
+  /** The claim of a payload that is too large for a message, and the key to it: `<kind>.<object>.<bytes>.<key>`. */
   claim: 'Mesh-Claim',
   messageId: 'Nats-Msg-Id',
   error: 'Nats-Service-Error',

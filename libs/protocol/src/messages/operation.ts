@@ -9,7 +9,7 @@ const record = z.record(z.string(), z.unknown());
  * `{"final":true,"response":{"status":"approved"}}`. The subject names the call and the publisher.
  */
 export const operationUpdateSchema = z
-  .strictObject({
+  .object({
     /** True for the outcome, false for progress. */
     final: z.boolean(),
     /**
@@ -70,10 +70,37 @@ export const pendingRequestSchema = z.object({
   session: z.string().min(1).optional(),
 });
 
+/** A pending call with the address where it can be answered. */
+const pendingCallSchema = z.object({
+  id: z.string(),
+  name: z.string(),
+  args: record,
+  /** The kind of the expected answer; `result` for a long-running tool. */
+  kind: z.enum(['confirmation', 'credential', 'input', 'result']),
+  app: z.string(),
+  user: z.string(),
+  sessionId: z.string(),
+  invocationId: z.string(),
+  agent: z.string(),
+  path: z.string().optional(),
+  /** The time of the commit, in epoch ms. */
+  created: z.number(),
+  /** The deadline of the answer, in epoch ms. */
+  deadline: z.number().optional(),
+  service: z.string().optional(),
+  branch: z.string().optional(),
+  /** The subject for answers of the user `client`. */
+  operationSubject: z.string().optional(),
+});
+
+/** The reply to a request for pending calls. */
+export const pendingReplySchema = z.object({ pending: z.array(pendingCallSchema) });
+
 /** A change in the pending calls of a session. */
-export interface PendingNews {
-  change: 'opened' | 'answered';
-  callId: string;
+export const pendingNewsSchema = z.object({
+  change: z.enum(['opened', 'answered']),
+  callId: z.string(),
   /** The new pending call. */
-  call?: unknown;
-}
+  call: pendingCallSchema.optional(),
+});
+export type PendingNews = z.infer<typeof pendingNewsSchema>;

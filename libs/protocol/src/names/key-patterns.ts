@@ -21,6 +21,12 @@ export function keyPatterns(prefix = 'am') {
         : [`${prefix}:{${encodeToken(app)}:${any}`, `${prefix}:{${encodeToken(app)}}:${any}`],
     index: (app: string) => open(keys.index(app, any)),
     invocations: (app: string) => open(keys.invocation(app, any, any)),
+    /** The keys of all apps that tell who works for a session: sessions, invocations and pending calls. */
+    work: () => [
+      open(keys.session({ appName: any, userId: any, sessionId: any })),
+      open(keys.invocation(any, any, any)),
+      open(keys.pending(any, any)),
+    ],
     /** The keys that tell whether calls are pending or answered. */
     callStates: (app: string) => [
       open(keys.pending(app, any)),
@@ -47,6 +53,9 @@ export function keyPatterns(prefix = 'am') {
       open(keys.call(nameOf(tool), any)),
       tool === every ? `${prefix}:job:${any}` : `${prefix}:job:{${encodeName(tool)}:${any}`,
     ],
+    apiKeys: keys.apiKeys,
+    limits: `${prefix}:limit:${any}`,
+    callerKeys: open(keys.callerKey(any)),
     own: (service: string) => open(keys.own(service, any)),
   };
 }

@@ -101,6 +101,21 @@ export function keys(prefix = 'am') {
     signIns,
     /** The keys of a user's memories; see {@link MemoryKeys}. */
     memory: (app: string, user: string) => memoryKeys(`${tag(app, user)}:memory`),
+    /**
+     * The API keys of the gateways. No braces: patterns of the sessions of all apps must not fit these keys.
+     */
+    apiKeys: {
+      /** Hash: the records of the keys as JSON, by the hashes of the keys. */
+      records: `${prefix}:api-key:records`,
+      /** Hash: the hashes of the keys, by name. */
+      names: `${prefix}:api-key:names`,
+      /** Hash: the times of the last uses in ms, by the hashes of the keys. */
+      uses: `${prefix}:api-key:uses`,
+    },
+    /** String: the public key with which a gateway signs the identities of callers, as a JWK; expires. */
+    callerKey: (keyId: string) => `${prefix}:caller-key:${encodeToken(keyId)}`,
+    /** Hash or sorted set: the uses or the slots of a caller of the gateways; expires. */
+    limit: (kind: string, who: string) => `${prefix}:limit:${encodeToken(kind)}:${shortId(who)}`,
     /** A key for data of a service's own, which no other service may use. */
     own: (service: string, name: string) => `${prefix}:own:${encodeName(service)}:${encodeToken(name)}`,
     /** Hash: the result of a remote tool's call, for repetitions of it; expires. */

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { every, type Subjects, subjects, subjectTable } from './subjects.ts';
+import { every, everySession, type Subjects, subjects, subjectTable } from './subjects.ts';
 
 const names = subjects();
 /**
@@ -8,6 +8,7 @@ const names = subjects();
  */
 const noSubjects: readonly (keyof Subjects)[] = [
   'root',
+  'invocationWatch',
   'workStream',
   'workConsumer',
   'workSubject',
@@ -24,8 +25,9 @@ const noSubjects: readonly (keyof Subjects)[] = [
 /** The subjects whose arguments are not only names, each with the member for all sessions. */
 const forAll: Partial<Record<keyof Subjects, string>> = {
   dead: names.dead('agent', every).replace('agent', '*'),
-  sessionEvent: names.allSessionEvents,
-  sessionPending: names.allSessionPending,
+  sessionEvent: names.sessionEvent(everySession, every, every),
+  sessionNews: names.sessionNews(everySession, every, every),
+  sessionPending: names.sessionPending(everySession, every),
 };
 
 it('lists exactly the subjects that it makes in its table', () => {

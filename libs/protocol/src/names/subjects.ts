@@ -40,6 +40,12 @@ export const every: unique symbol = Symbol('every');
 
 export type NameOrEvery = string | typeof every;
 
+/** A session, or the sessions of a user, of an app, or of all apps. */
+export type Sessions = { readonly [Name in keyof SessionRef]: NameOrEvery };
+
+/** All sessions of all apps. */
+export const everySession: Sessions = { appName: every, userId: every, sessionId: every };
+
 /** Makes all subjects of the mesh in one namespace. Names and ids are encoded only here. */
 export function subjects(namespace = 'mesh') {
   if (!/^[a-z0-9_-]{1,32}$/.test(namespace)) {
@@ -53,6 +59,8 @@ export function subjects(namespace = 'mesh') {
   const root = `${namespace}.v1`;
   const one = (id: NameOrEvery) => (id === every ? '*' : encodeToken(id));
   const named = (name: NameOrEvery) => (name === every ? '*' : encodeName(name));
+  const session = ({ appName, userId, sessionId }: Sessions) =>
+    `${root}.session.${one(appName)}.${one(userId)}.${one(sessionId)}`;
   return {
     root,
     /**
@@ -77,11 +85,16 @@ export function subjects(namespace = 'mesh') {
     operation: (agent: NameOrEvery, callId: NameOrEvery, service: NameOrEvery) =>
       `${root}.operation.${one(agent)}.${one(callId)}.${named(service)}`,
     /**
-     * For every event of one invocation, as it happens. The last token names the service that publishes it: a
-     * service may publish only under its own name.
+     * For the committed events of a session. The last two tokens name the invocation and the service that
+     * publishes the event: a service may publish only under its own name.
      */
-    invocationEvent: (invocationId: NameOrEvery, service: NameOrEvery) =>
-      `${root}.invocation.${one(invocationId)}.event.${named(service)}`,
+    sessionEvent: (ref: Sessions, invocationId: NameOrEvery, service: NameOrEvery) =>
+      `${session(ref)}.event.${one(invocationId)}.${named(service)}`,
+    /** For pieces of events as they arrive, and for the ends of runs. The tokens are those of events. */
+    sessionNews: (ref: Sessions, invocationId: NameOrEvery, service: NameOrEvery) =>
+      `${session(ref)}.news.${one(invocationId)}.${named(service)}`,
+    /** The pattern of all events and news of an invocation in a session. */
+    invocationWatch: (ref: Sessions, invocationId: NameOrEvery) => `${session(ref)}.*.${one(invocationId)}.*`,
     /** For the request to all processes that work on an invocation to end it. The last token is as for events. */
     invocationCancel: (invocationId: NameOrEvery, service: NameOrEvery) =>
       `${root}.invocation.${one(invocationId)}.cancel.${named(service)}`,
@@ -89,21 +102,18 @@ export function subjects(namespace = 'mesh') {
     dead: (kind: ServiceKind, name: NameOrEvery) => `${root}.dead.${kind}.${named(name)}`,
     /** For security decisions: a JetStream stream, for operators. A service publishes under its own name. */
     audit: (service: NameOrEvery) => `${root}.audit.${named(service)}`,
-    /** For the committed events of one session, for other services. */
-    sessionEvent: (ref: SessionRef) =>
-      `${root}.session.${one(ref.appName)}.${one(ref.userId)}.${one(ref.sessionId)}.event`,
-    /** For news about the pending calls of one session, for programs such as mail and chat. */
-    sessionPending: (ref: SessionRef) =>
-      `${root}.session.${one(ref.appName)}.${one(ref.userId)}.${one(ref.sessionId)}.pending`,
-    /** The same for all sessions. */
-    allSessionPending: `${root}.session.*.*.*.pending`,
+    /**
+     * For news about the pending calls of one session, for programs such as mail and chat. The last token names
+     * the service that publishes.
+     */
+    sessionPending: (ref: Sessions, service: NameOrEvery) => `${session(ref)}.pending.${named(service)}`,
     /** For a request for pending calls, which gateways answer. */
     pending: `${root}.pending`,
     /**
-     * For the committed events of all sessions: an auditor subscribes to this subject, and agents may publish
-     * to it.
+     * For a request for files, which keepers answer. The last token names the service that asks: a service may
+     * ask only under its own name.
      */
-    allSessionEvents: `${root}.session.*.*.*.event`,
+    keeper: (service: NameOrEvery) => `${root}.keeper.${named(service)}`,
     /** The JetStream stream of a kind of work: one durable consumer for each name. */
     workStream: (kind: QueueKind) => `${namespace.toUpperCase()}_${kind.toUpperCase()}`,
     /** The durable consumer for the queue of an agent or a tool in its stream. */
@@ -156,6 +166,11 @@ export function readOperation(subject: string): { callId: string; service: strin
   return { callId, service };
 }
 
+/** Returns the service that the subject of a request to keepers names. */
+export function readKeeperSubject(subject: string): string {
+  return decodeToken(subject.slice(subject.lastIndexOf('.') + 1));
+}
+
 export type Subjects = ReturnType<typeof subjects>;
 
 /** The way in which the messages of a subject travel, and their receivers. */
@@ -179,14 +194,27 @@ export const subjectTable: readonly SubjectKind[] = [
   row('tool.<tool>.call', 'request, stream of frames', 'one replica of the tool'),
   row('tool.<tool>.job', 'JetStream work queue', 'one replica of the tool'),
   row('operation.<agent>.<call>.<service>', 'JetStream work queue', 'one replica of the agent'),
-  row('invocation.<id>.event.<service>', 'publish', 'everyone who watches the run'),
   row('invocation.<id>.cancel.<service>', 'publish', 'every process that works on the invocation'),
   row('dead.<kind>.<name>', 'JetStream stream', 'operators: `npm run mesh -- dead-letters`'),
   row('audit.<service>', 'JetStream stream', 'operators: security decisions'),
-  row('session.<app>.<user>.<session>.event', 'publish', 'other services: committed events only'),
-  row('session.<app>.<user>.<session>.pending', 'publish', 'other services: pending calls and their answers'),
+  row(
+    'session.<app>.<user>.<session>.event.<invocation>.<service>',
+    'publish',
+    'everyone who watches the run, and other services: committed events only',
+  ),
+  row(
+    'session.<app>.<user>.<session>.news.<invocation>.<service>',
+    'publish',
+    'everyone who watches the run: pieces of events, and the end of the run',
+  ),
+  row(
+    'session.<app>.<user>.<session>.pending.<service>',
+    'publish',
+    'other services: pending calls and their answers',
+  ),
   row('card.>', 'publish', 'every process that reads cards: the server publishes what changed'),
   row('pending', 'request', 'one gateway: lists the pending calls'),
+  row('keeper.<service>', 'request', 'one keeper: reads and writes files for work in hand'),
 ];
 
 function row(subject: string, carriedBy: SubjectKind['carriedBy'], receivers: string): SubjectKind {

@@ -23,8 +23,11 @@ const partFields: readonly (keyof Part)[] = [
 /** The largest difference in length between a misspelled name and the right one, in characters. */
 const typoLength = 2;
 
+/** The fields with a message of a conversation. */
+const messageFields = ['message', 'userContent'];
+
 /**
- * Refuses an object with a field that its schema does not know, also below `runConfig` and in messages.
+ * Refuses an object with a field that its schema does not know, also in the objects below it and in messages.
  * Otherwise a misspelled field would be ignored in silence.
  *
  * @throws MeshError `invalid_argument` that names each such field, and the known field with the most similar
@@ -80,22 +83,36 @@ function unknownFields(schema: z.ZodObject, data: unknown, path: string): string
   const known = Object.keys(schema.shape);
   return fieldsOf(data).flatMap(([field, value]) => {
     const name = `${path}${field}`;
-    if (field === 'runConfig' && known.includes(field)) {
-      const inner = objectIn(schema.shape[field]);
-      return inner ? unknownFields(inner, value, `${name}.`) : [];
-    }
-    if (field === 'message' && known.includes(field)) return typosInMessage(value, name);
-    if (known.includes(field)) return [];
+    if (messageFields.includes(field) && known.includes(field)) return typosInMessage(value, name);
+    if (known.includes(field)) return unknownBelow(schema.shape[field], value, name);
     const meant = nearest(field, known);
     const advice = meant ? `did you mean ${path}${meant}?` : `the fields are ${known.join(', ')}`;
     return [`field ${JSON.stringify(name)} is not known; ${advice}`];
   });
 }
 
+/** Looks into the objects of a field. An object that is open to further fields (`z.looseObject`) passes. */
+function unknownBelow(schema: unknown, value: unknown, path: string): string[] {
+  const inner = withoutWrappers(schema);
+  if (inner instanceof z.ZodArray)
+    return (Array.isArray(value) ? value : []).flatMap((each, at) =>
+      unknownBelow(inner.element, each, `${path}.${at}`),
+    );
+  if (inner instanceof z.ZodRecord)
+    return fieldsOf(value).flatMap(([key, each]) => unknownBelow(inner.valueType, each, `${path}.${key}`));
+  const isClosed = inner instanceof z.ZodObject && !(inner.def.catchall instanceof z.ZodUnknown);
+  return isClosed ? unknownFields(inner, value, `${path}.`) : [];
+}
+
 /** Returns the object schema within a schema that is optional or has a default. */
 function objectIn(schema: unknown): z.ZodObject | undefined {
+  const inner = withoutWrappers(schema);
+  return inner instanceof z.ZodObject ? inner : undefined;
+}
+
+function withoutWrappers(schema: unknown): unknown {
   let inner = schema;
   while (inner instanceof z.ZodPrefault || inner instanceof z.ZodDefault || inner instanceof z.ZodOptional)
     inner = inner.unwrap();
-  return inner instanceof z.ZodObject ? inner : undefined;
+  return inner;
 }

@@ -40,6 +40,9 @@ export const connectionOptionNames: OptionNames<ConnectionOptions> = {
   onError: true,
 };
 
+/** The longest time of a scan of all keys, in ms. */
+const scanMs = 120_000;
+
 /** A command on one server. */
 type Write<T> = (redis: RedisClient) => Promise<T>;
 
@@ -76,6 +79,13 @@ export interface RedisConnection extends AsyncDisposable {
    * @throws MeshError `unavailable` when this user may not load functions
    */
   load(scripts: readonly Script[]): Promise<void>;
+  /**
+   * Returns the keys of all servers that match a pattern. The work grows with the number of all keys; it is for
+   * operators.
+   *
+   * @throws MeshError `permission_denied` for a user that may not scan, `unavailable`
+   */
+  keysLike(pattern: string): Promise<string[]>;
   ping(): Promise<void>;
 }
 
@@ -150,6 +160,10 @@ export async function connectRedis(options: ConnectionOptions): Promise<RedisCon
         }
       }),
     load: (scripts) => tryUntilDone(() => loadInto(link, scripts)),
+    keysLike: (pattern) =>
+      unlessLate(scanMs, scanAll(link, pattern)).catch((error: unknown) =>
+        Promise.reject(fromRedis(error, lastError)),
+      ),
     ping: async () => {
       await link.ping().catch((error: unknown) => Promise.reject(fromRedis(error, lastError)));
     },
@@ -203,6 +217,18 @@ async function runFunction<T>(
 ): Promise<T> {
   // A user that may only read a key may pass it to FCALL_RO alone.
   return (await redis.call(effect === 'reads' ? 'FCALL_RO' : 'FCALL', [name, ...args])) as T;
+}
+
+async function scanAll(link: RedisLink, pattern: string): Promise<string[]> {
+  const found = await Promise.all(
+    link.primaries().map(async (redis) => {
+      const keys: string[] = [];
+      for await (const page of redis.scanStream({ match: pattern, count: 1_000 })) keys.push(...page);
+      return keys;
+    }),
+  );
+  // A scan may return a key twice.
+  return [...new Set(found.flat())];
 }
 
 async function loadInto(link: RedisLink, scripts: readonly Script[]): Promise<void> {

@@ -1,10 +1,12 @@
 import { describe, expect, it } from 'vitest';
+import * as busyLists from '../sessions/scripts/busy-scripts.ts';
 import * as commits from '../sessions/scripts/commit-script.ts';
 import * as deletion from '../sessions/scripts/delete-scripts.ts';
 import * as invocations from '../sessions/scripts/invocation-scripts.ts';
 import * as leases from '../sessions/scripts/lease-scripts.ts';
 import * as queues from '../sessions/scripts/queue-scripts.ts';
 import * as sessions from '../sessions/scripts/session-scripts.ts';
+import * as taking from '../sessions/scripts/take-script.ts';
 import { defineScript } from './define-script.ts';
 
 describe('a script with names', () => {
@@ -55,6 +57,8 @@ const scripts = Object.entries({
   ...leases,
   ...queues,
   ...sessions,
+  ...taking,
+  ...busyLists,
 }).flatMap(([constant, script]) =>
   typeof script === 'object' && 'call' in script ? [{ ...script, constant }] : [],
 );
@@ -75,6 +79,7 @@ describe('the scripts of sessions', () => {
         'commitScript',
         'createScript',
         'takeScript',
+        'noteScript',
         'endScript',
         'deleteSessionScript',
       ]),

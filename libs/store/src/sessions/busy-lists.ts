@@ -2,6 +2,7 @@ import type { UserOwner } from '@agentmesh/agent/internal';
 import type { Keys, SessionRef } from '@agentmesh/protocol';
 import { z } from 'zod';
 import type { RedisConnection } from '../connection/redis-connection.ts';
+import { dropScript, noteScript } from './scripts/busy-scripts.ts';
 
 /** A part of a list of an app. */
 interface Page {
@@ -9,38 +10,51 @@ interface Page {
   limit: number;
 }
 
-/** Notes a session that a run has, or for which a run waits, for the sweep. */
-export async function noteBusy(connection: RedisConnection, keys: Keys, ref: SessionRef): Promise<void> {
-  await note(connection, keys.busySessions(ref.appName), sessionMember(ref));
+/**
+ * Notes a session that a run has, or for which a run waits, for the sweep. Returns a mark for
+ * {@link dropIdleSession}.
+ */
+export async function noteBusy(connection: RedisConnection, keys: Keys, ref: SessionRef): Promise<string> {
+  return await note(connection, keys.busySessions(ref.appName), sessionMember(ref));
 }
 
 /** Notes a user whose runs wait for a share, for the sweep. */
-export async function noteBusyUser(connection: RedisConnection, keys: Keys, user: UserOwner): Promise<void> {
-  await note(connection, keys.busyUsers(user.appName), userMember(user));
+export async function noteBusyUser(
+  connection: RedisConnection,
+  keys: Keys,
+  user: UserOwner,
+): Promise<string> {
+  return await note(connection, keys.busyUsers(user.appName), userMember(user));
 }
 
-/** Takes a session off the list, unless it is busy again after that. */
+/** Takes an idle session off the list, unless it was noted again after the note of this mark. */
 export async function dropIdleSession(
+  connection: RedisConnection,
+  keys: Keys,
+  ref: SessionRef,
+  mark: string,
+): Promise<void> {
+  await drop(connection, keys.busySessions(ref.appName), sessionMember(ref), mark);
+}
+
+/** Takes a session off the list if it is idle, and is not noted meanwhile. */
+export async function dropIfIdle(
   connection: RedisConnection,
   keys: Keys,
   ref: SessionRef,
   isBusy: () => Promise<boolean>,
 ): Promise<void> {
-  const key = keys.busySessions(ref.appName);
-  await connection.run((redis) => redis.zrem(key, sessionMember(ref)));
-  if (await isBusy()) await noteBusy(connection, keys, ref);
+  await dropUnless(connection, keys.busySessions(ref.appName), sessionMember(ref), isBusy);
 }
 
-/** Takes a user off the list, unless a run of the user waits after that. */
-export async function dropIdleUser(
+/** Takes a user off the list if no run of the user waits, and the user is not noted meanwhile. */
+export async function dropUserIfIdle(
   connection: RedisConnection,
   keys: Keys,
   user: UserOwner,
   isBusy: () => Promise<boolean>,
 ): Promise<void> {
-  const key = keys.busyUsers(user.appName);
-  await connection.run((redis) => redis.zrem(key, userMember(user)));
-  if (await isBusy()) await noteBusyUser(connection, keys, user);
+  await dropUnless(connection, keys.busyUsers(user.appName), userMember(user), isBusy);
 }
 
 /** Takes a session off the list that is gone with its queue. */
@@ -85,8 +99,23 @@ export async function listBusyUsers(
   });
 }
 
-async function note(connection: RedisConnection, key: string, member: string): Promise<void> {
-  await connection.write(key, (redis) => redis.zadd(key, 'NX', Date.now(), member));
+async function note(connection: RedisConnection, list: string, member: string): Promise<string> {
+  const step = Math.ceil(Math.random() * 999) / 1_000;
+  return await connection.script<string>(...noteScript.call({ list, member, now: Date.now(), step }));
+}
+
+async function drop(connection: RedisConnection, list: string, member: string, mark: string): Promise<void> {
+  await connection.script(...dropScript.call({ list, member, mark }));
+}
+
+async function dropUnless(
+  connection: RedisConnection,
+  list: string,
+  member: string,
+  isBusy: () => Promise<boolean>,
+): Promise<void> {
+  const mark = await connection.run((redis) => redis.zscore(list, member));
+  if (mark !== null && !(await isBusy())) await drop(connection, list, member, mark);
 }
 
 async function list(connection: RedisConnection, key: string, limit: number): Promise<string[]> {

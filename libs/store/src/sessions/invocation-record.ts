@@ -1,4 +1,4 @@
-import { type InvocationRecord, type RunEnd, runOfName } from '@agentmesh/agent/internal';
+import { type InvocationRecord, type RunEnd, runOfName, type SessionWork } from '@agentmesh/agent/internal';
 import { decodeToken } from '@agentmesh/protocol';
 
 const endPrefix = 'end:';
@@ -21,6 +21,19 @@ export function recordOf(fields: string[]): InvocationRecord {
     ...(resume !== undefined && { resume }),
     ...((resume !== undefined || [...ends.keys()].some((each) => each !== '')) && { ends }),
   };
+}
+
+/** Returns the services that work for an invocation, from the flat list of its hash. */
+export function workOf(invocationId: string, fields: readonly string[]): SessionWork {
+  const work = { parts: [] as string[], tools: new Set<string>() };
+  let agent: string | undefined;
+  for (let at = 0; at + 1 < fields.length; at += 2) {
+    const [field = '', value = ''] = [fields[at], fields[at + 1]];
+    if (field === 'agent') agent = value;
+    else if (field.startsWith('part:') && value !== 'closed') work.parts.push(field.slice('part:'.length));
+    else if (field.startsWith('call:')) work.tools.add(value);
+  }
+  return { invocationId, ...(agent !== undefined && { agent }), parts: work.parts, tools: [...work.tools] };
 }
 
 /** Returns how the runs of an invocation ended, by their `resume`; the first run has ''. */

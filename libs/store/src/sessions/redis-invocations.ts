@@ -2,22 +2,27 @@ import {
   type Attempt,
   closedPartError,
   continuationPrefix,
+  type EndedInvocation,
   type InvocationRecord,
   type InvocationRef,
   type Invocations,
   type RunEnding,
   recordedEnd,
   runName,
+  runOfName,
+  type SessionWork,
   takeoverError,
 } from '@agentmesh/agent/internal';
-import { encodeToken, toJson } from '@agentmesh/protocol';
-import { recordOf } from './invocation-record.ts';
-import { resumeName, sessionKeys } from './redis-session-leases.ts';
+import { encodeToken, type SessionRef, toJson } from '@agentmesh/protocol';
+import { recordOf, workOf } from './invocation-record.ts';
+import { resumeName, sessionKeys } from './lease-keys.ts';
 import {
   attemptScript,
   closePartScript,
   countScript,
+  dropCallOfToolScript,
   endScript,
+  noteCallOfToolScript,
   readInvocationScript,
 } from './scripts/invocation-scripts.ts';
 import { cancelScript } from './scripts/lease-scripts.ts';
@@ -50,6 +55,27 @@ export class RedisInvocations implements Invocations {
     await this.#place.connection.script(...closePartScript.call(values));
   }
 
+  async noteCall(ref: InvocationRef, { id, tool }: { id: string; tool: string }): Promise<void> {
+    const values = { ...this.#recordKeys(ref), ...this.#recordOptions(ref), callId: id, tool };
+    await this.#place.connection.script(...noteCallOfToolScript.call(values));
+  }
+
+  async dropCall(ref: InvocationRef, id: string): Promise<void> {
+    const { invocation } = this.#recordKeys(ref);
+    await this.#place.connection.script(...dropCallOfToolScript.call({ invocation, callId: id }));
+  }
+
+  async workIn(ref: SessionRef): Promise<SessionWork | undefined> {
+    const { connection, keys } = this.#place;
+    const session = keys.session(ref);
+    const holder = await connection.run((redis) => redis.hget(session, 'lease'));
+    if (holder === null) return undefined;
+    const { invocationId } = runOfName(holder);
+    const { invocation } = this.#recordKeys({ ...ref, invocationId });
+    const fields = await connection.script<string[]>(...readInvocationScript.call({ invocation }));
+    return workOf(invocationId, fields);
+  }
+
   async countLlmCall(ref: InvocationRef, token?: number): Promise<number> {
     const values = { ...this.#recordKeys(ref), ...this.#recordOptions(ref), fencingToken: token ?? '' };
     return unlessFenced(await this.#place.connection.script<number | 'fenced'>(...countScript.call(values)));
@@ -73,11 +99,11 @@ export class RedisInvocations implements Invocations {
     return reply === 'unknown' ? undefined : recordOf(reply);
   }
 
-  async end(ref: InvocationRef, end: RunEnding, token?: number): Promise<InvocationRecord> {
+  async end(ref: InvocationRef, end: RunEnding, token?: number): Promise<EndedInvocation> {
     const { refused, waits } = end;
     const { connection, keys } = this.#place;
     const recordOptions = this.#recordOptions(ref);
-    const reply = await connection.script<string[] | 'fenced'>(
+    const reply = await connection.script<[record: string[], lastSeq: number, isIdle: 0 | 1] | 'fenced'>(
       ...endScript.call({
         ...this.#recordKeys(ref),
         ...sessionKeys(keys, ref),
@@ -90,7 +116,8 @@ export class RedisInvocations implements Invocations {
         refused: refused ? 1 : 0,
       }),
     );
-    return recordOf(unlessFenced(reply));
+    const [record, lastSeq, isIdle] = unlessFenced(reply);
+    return { ...recordOf(record), lastSeq, isIdle: isIdle === 1 };
   }
 
   #recordKeys({ appName, userId, invocationId }: InvocationRef) {

@@ -75,9 +75,7 @@ export class RedisPendingCalls implements PendingCalls {
   async list({ appName, userId, sessionId }: Parameters<PendingCalls['list']>[0]): Promise<PendingCall[]> {
     const key = this.#keys.pending(appName, userId);
     const all = await this.#connection.read(key, (redis) => redis.hvals(key));
-    const calls = all
-      .map((json) => JSON.parse(json) as PendingCall)
-      .filter((call) => sessionId === undefined || call.sessionId === sessionId);
+    const calls = callsIn(all).filter((call) => sessionId === undefined || call.sessionId === sessionId);
     const expiredSessions = await this.#expiredSessions({ appName, userId }, calls);
     const obsolete = calls.filter((call) => expiredSessions.has(call.sessionId));
     if (obsolete.length > 0) {
@@ -87,6 +85,17 @@ export class RedisPendingCalls implements PendingCalls {
     return calls
       .filter((call) => !expiredSessions.has(call.sessionId))
       .sort((a, b) => a.created - b.created || (a.id < b.id ? -1 : 1));
+  }
+
+  async ofTool(
+    { appName, userId }: Parameters<PendingCalls['ofTool']>[0],
+    tool: string,
+  ): Promise<PendingCall[]> {
+    const key = this.#keys.pending(appName, userId);
+    const all = callsIn(await this.#connection.run((redis) => redis.hvals(key)));
+    const calls = all.filter(({ name }) => name === tool);
+    const expiredSessions = await this.#expiredSessions({ appName, userId }, calls);
+    return calls.filter(({ sessionId }) => !expiredSessions.has(sessionId));
   }
 
   /** Returns the expired sessions of these calls, whose pending calls are of no use. */
@@ -188,6 +197,10 @@ export class RedisPendingCalls implements PendingCalls {
  * session only.
  */
 export const isNamed = ({ id }: { id: string }) => isToken(id);
+
+function callsIn(hash: readonly string[]): PendingCall[] {
+  return hash.map((json) => JSON.parse(json) as PendingCall);
+}
 
 const sessionMember = z.tuple([z.string(), z.string(), z.string()]);
 const callMember = z.tuple([z.string(), z.string(), z.string(), z.string()]);

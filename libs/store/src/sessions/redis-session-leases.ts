@@ -1,6 +1,7 @@
 import { createHash, randomUUID } from 'node:crypto';
 import {
   defaultLeaseMs,
+  type HeldSession,
   type InvocationRef,
   type NextRun,
   type NextRunOptions,
@@ -15,15 +16,18 @@ import {
   takeoverError,
   type UserOwner,
 } from '@agentmesh/agent/internal';
-import { decodeToken, encodeToken, type Keys, type SessionRef, toJson } from '@agentmesh/protocol';
+import { decodeToken, encodeToken, type SessionRef, toJson } from '@agentmesh/protocol';
 import {
   dropIdleSession,
-  dropIdleUser,
+  dropIfIdle,
+  dropUserIfIdle,
   listBusySessions,
   listBusyUsers,
   noteBusy,
   noteBusyUser,
 } from './busy-lists.ts';
+import { recordOf } from './invocation-record.ts';
+import { invocationKey, resumeName, sessionKeys, userKeys } from './lease-keys.ts';
 import {
   abandonScript,
   findSilentScript,
@@ -31,15 +35,24 @@ import {
   leaveScript,
   noteAskedScript,
   renewScript,
-  takeScript,
 } from './scripts/lease-scripts.ts';
 import { nextReadyScript, nextRunScript, promoteScript, readReadyScript } from './scripts/queue-scripts.ts';
+import { takeScript } from './scripts/take-script.ts';
 import type { SessionPlace } from './session-place.ts';
 
+type HeldReply = [
+  token: number,
+  begun: number,
+  seq: number,
+  incarnation: string,
+  attempt: number,
+  record: string[],
+];
+
 type Found =
-  | ['held', number, number, string]
-  | ['busy', string, 0 | 1]
-  | ['duplicate' | 'ended' | 'gone' | 'elsewhere' | 'refused' | 'free'];
+  | ['held', ...HeldReply]
+  | ['busy', string, 0 | 1, 0 | 1]
+  | ['begun' | 'duplicate' | 'ended' | 'gone' | 'elsewhere' | 'refused' | 'free'];
 
 /** The holder of each session and the runs that wait for it, in the session's own slot. */
 export class RedisSessionLeases implements SessionLeases {
@@ -61,6 +74,7 @@ export class RedisSessionLeases implements SessionLeases {
       incarnation,
       limits,
       onlyWaits = false,
+      onlyNew = false,
     } = options;
     const { connection, keys } = this.#place;
     const { running, ended } = this.#place.invocationTtlMs;
@@ -90,22 +104,24 @@ export class RedisSessionLeases implements SessionLeases {
         mostQueued: limits?.waiting?.most ?? '',
         refusal: limits?.waiting ? toJson(limits.waiting.refusal, 'the end') : '',
         onlyWaits: onlyWaits ? 1 : '',
+        onlyNew: onlyNew ? 1 : '',
         waitingMs: 7 * running,
+        agent: options.agent ?? '',
       }),
     );
-    const [[state, ...found]] = await Promise.all([taken, listed]);
+    const [[state, ...found], mark] = await Promise.all([taken, listed]);
     if (state === 'held') {
-      const [token = 0, begun = 0, cancelled] = found as [number, number, string];
-      return { state, token, begun, ...(cancelled && { cancelled }) };
+      return heldSession(found as HeldReply, mark);
     }
     if (state !== 'busy') return { state };
     // The end of another run may have taken the session off the list between the two.
     if (!onlyWaits) await noteBusy(connection, keys, ref);
-    const [holder, isFull] = found as [string, 0 | 1];
+    const [holder, isFull, isRejected] = found as [string, 0 | 1, 0 | 1];
     return {
       state,
       ...(holder && { holder: runOfName(holder).invocationId }),
       ...(isFull === 1 && { isFull: true }),
+      ...(isRejected === 1 && { isRejected: true }),
     };
   }
 
@@ -157,8 +173,7 @@ export class RedisSessionLeases implements SessionLeases {
     const readNext = () => connection.script<[0 | 1, string, string]>(...nextRunScript.call(values));
     const [isBusy, run, other] = await readNext();
     if (run !== '') return { sessionId: ref.sessionId, run };
-    // A run may come between the two steps.
-    if (!isBusy) await dropIdleSession(connection, keys, ref, async () => (await readNext())[0] === 1);
+    if (!isBusy) await dropIfIdle(connection, keys, ref, async () => (await readNext())[0] === 1);
     return other;
   }
 
@@ -169,7 +184,7 @@ export class RedisSessionLeases implements SessionLeases {
     const values = { ...names, most: running ?? '', skip };
     const read = () => connection.script<[number, string]>(...nextReadyScript.call(values));
     const [count, ready] = await read();
-    if (count === 0) await dropIdleUser(connection, keys, user, async () => (await read())[0] > 0);
+    if (count === 0) await dropUserIfIdle(connection, keys, user, async () => (await read())[0] > 0);
     return ready;
   }
 
@@ -192,6 +207,11 @@ export class RedisSessionLeases implements SessionLeases {
     // As in `take`: the session may have come off the list between the two.
     await noteBusy(connection, keys, ref);
     return mayGoOn === 1;
+  }
+
+  async noteIdle(ref: SessionRef, mark: string): Promise<void> {
+    const { connection, keys } = this.#place;
+    await dropIdleSession(connection, keys, ref, mark);
   }
 
   async countWaiting({ appName, userId }: UserOwner): Promise<number> {
@@ -259,30 +279,14 @@ export class RedisSessionLeases implements SessionLeases {
   }
 }
 
-/** Returns the keys of a session for leases, and those of its user, by their names in scripts. */
-export function sessionKeys(keys: Keys, ref: SessionRef) {
+function heldSession(
+  [token, begun, seq, incarnation, attempt, fields]: HeldReply,
+  mark: string,
+): HeldSession {
+  const record = recordOf(fields);
+  const { cancelled } = record;
   return {
-    session: keys.session(ref),
-    waiting: keys.waiting(ref),
-    waitingRuns: keys.waitingRuns(ref),
-    ...userKeys(keys, ref),
+    ...{ state: 'held', token, begun, seq, incarnation, attempt, record, mark },
+    ...(cancelled !== undefined && { cancelled }),
   };
-}
-
-/** Returns the keys of the runs of a user, by their names in scripts. */
-export function userKeys(keys: Keys, { appName, userId }: UserOwner) {
-  return {
-    running: keys.running(appName, userId),
-    ready: keys.ready(appName, userId),
-    queued: keys.queued(appName, userId),
-  };
-}
-
-/** Returns the name of a run that continues its invocation, for scripts; '' for the run that began it. */
-export function resumeName(ref: InvocationRef): string {
-  return ref.resume === undefined ? '' : runName(ref);
-}
-
-function invocationKey(keys: Keys, { appName, userId, invocationId }: InvocationRef): string {
-  return keys.invocation(appName, userId, invocationId);
 }

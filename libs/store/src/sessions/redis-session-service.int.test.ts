@@ -196,12 +196,19 @@ describe('RedisSessionService', () => {
     });
     const session = await service.createSession({ ...ref, state: { a: 1, 'app:a': 1 } });
     const invocation = { ...ref, invocationId: 'inv-1' };
-    expect([await take(service, invocation), await take(service, invocation)]).toEqual([1, 2]);
+    const delivery = { part: 'hop:0', message: 'm' };
+    const options = { run: '', whenBusy: 'enqueue', delivery, onlyNew: true } as const;
+    const taken = await service.leases.take(invocation, options);
+    expect(taken).toMatchObject({ state: 'held', token: 1, begun: 1, attempt: 1 });
+    expect(await take(service, invocation)).toBe(2);
+    const calls = { uncounted: 1, counted: 0 };
     const committed = await service.appendEvent({
       session,
       event: eventOf('e', { b: 1, 'app:b': 1, 'temp:t': 1 }),
       token: 2,
+      calls,
     });
+    expect(calls).toEqual({ uncounted: 0, counted: 1 });
     expect(session).toMatchObject({
       seq: 1,
       events: [committed],
@@ -212,7 +219,9 @@ describe('RedisSessionService', () => {
       state: { a: 1, b: 1, 'app:a': 1, 'app:b': 1 },
     });
     const ended = await service.invocations.end(invocation, { status: 'completed' }, 2);
-    expect(ended).toEqual({ status: 'completed', home: 's', temp: { 'temp:t': 1 }, llmCalls: 0, tokens: 0 });
+    const found = { lastSeq: 1, isIdle: true };
+    const counts = { llmCalls: 1, tokens: 0 };
+    expect(ended).toEqual({ status: 'completed', home: 's', temp: { 'temp:t': 1 }, ...counts, ...found });
     await service.deleteSession(ref);
     expect(await service.getSession(ref)).toBeUndefined();
   });

@@ -28,10 +28,11 @@ import { type Event, encodeToken, keptJson, MeshError, type SessionRef, toJson }
 import type { Outbox } from './app-state.ts';
 import { deleteSession } from './delete-session.ts';
 import { bringUpToDate, chooseEvents, decodeEvent, encodeEvent, logPart } from './event-log.ts';
+import { sessionKeys } from './lease-keys.ts';
 import { listSessions } from './list-sessions.ts';
 import { RedisInvocations } from './redis-invocations.ts';
 import { pendingField, pendingValues, RedisPendingCalls, turnValues } from './redis-pending-calls.ts';
-import { RedisSessionLeases, sessionKeys } from './redis-session-leases.ts';
+import { RedisSessionLeases } from './redis-session-leases.ts';
 import { RedisSessionLog } from './redis-session-log.ts';
 import { RedisUserRecords } from './redis-user-records.ts';
 import { commitScript } from './scripts/commit-script.ts';
@@ -72,7 +73,8 @@ export class RedisSessionService implements SessionService {
     const delta = splitDelta(state, 'the state');
     keptJson('state', JSON.stringify(state));
     const now = Date.now();
-    const created = await connection.script<[user: string[], outbox: Outbox] | null>(
+    const nonce = randomUUID();
+    const creating = connection.script<[user: string[], outbox: Outbox] | null>(
       ...createScript.call({
         session: keys.session(ref),
         state: keys.state(ref),
@@ -80,7 +82,7 @@ export class RedisSessionService implements SessionService {
         list: hidden ? keys.hiddenSessions(appName, userId) : keys.sessions(appName, userId),
         outbox: keys.appOutbox(appName, userId),
         sessionEnds: keys.sessionEnds(appName, userId),
-        nonce: randomUUID(),
+        nonce,
         id,
         now,
         hidden: hidden ? 1 : 0,
@@ -91,12 +93,15 @@ export class RedisSessionService implements SessionService {
         appState: delta.app.flat(),
       }),
     );
+    const [created, appBefore] = await Promise.all([creating, app.readApp(appName)]);
     if (!created) throw new MeshError('already_exists', `session ${id} exists; use it or choose another id`);
     const [user, outbox] = created;
     await app.applyOutbox(appName, userId, outbox);
     const sessionState = stateOf('session', delta.session.flat());
-    const allState = { ...(await app.readApp(appName)), ...stateOf('user', user), ...sessionState };
-    return { id, appName, userId, state: allState, events: [], lastUpdateTime: now, seq: 0 };
+    const appNow = outbox.length > 0 ? await app.readApp(appName) : appBefore;
+    const allState = { ...appNow, ...stateOf('user', user), ...sessionState };
+    const session = { id, appName, userId, state: allState, events: [], lastUpdateTime: now, seq: 0 };
+    return noteIncarnation(session, nonce);
   }
 
   async getSession({ config = {}, ...ref }: GetSessionRequest): Promise<Session | undefined> {
@@ -123,7 +128,18 @@ export class RedisSessionService implements SessionService {
     const { session, event } = request;
     if (event.partial) return event;
     const json = encodeEvent(event);
-    const { seq, repeated } = await this.#commit(session, event, json, request);
+    const { calls } = request;
+    // Another commit at the same time must not count the same calls.
+    const uncounted = calls?.uncounted ?? 0;
+    if (calls) calls.uncounted -= uncounted;
+    const { seq, repeated, counted } = await this.#commit(session, event, json, {
+      ...request,
+      uncounted,
+    }).catch((error: unknown) => {
+      if (calls) calls.uncounted += uncounted;
+      throw error;
+    });
+    if (calls) calls.counted = counted;
     const missed =
       !repeated && session.seq === seq - 1
         ? [{ seq, event: decodeEvent(json) }]
@@ -138,8 +154,8 @@ export class RedisSessionService implements SessionService {
     session: Session,
     event: Event,
     json: string,
-    { token, attempt, aside = false, whileOpen, end }: Omit<AppendEventRequest, 'session'>,
-  ): Promise<{ seq: number; repeated: boolean }> {
+    { token, attempt, aside = false, whileOpen, end, uncounted }: AppendEventRequest & { uncounted: number },
+  ): Promise<{ seq: number; repeated: boolean; counted: number }> {
     const { appName, userId, id } = session;
     const ref = refOf(session);
     const { connection, app, invocationTtlMs, retention } = this.#place;
@@ -172,6 +188,7 @@ export class RedisSessionService implements SessionService {
         aside: aside ? 1 : 0,
         ...retentionValues(retention(appName)),
         ...endValues(event, end),
+        calls: uncounted,
       }),
     );
     if (result === 'gone') throw noSession(ref);
@@ -179,10 +196,10 @@ export class RedisSessionService implements SessionService {
     if (result === 'repeated') throw newerAttemptError();
     if (result === 'other') throw sessionReplacedError(session);
     if (result === 'late') throw callAnsweredError(whileOpen ?? '');
-    const [seq, repeated, outbox] = result;
+    const [seq, repeated, outbox, counted] = result;
     await app.applyOutbox(appName, userId, outbox);
     await this.pending.after(ref, changes);
-    return { seq, repeated: repeated === 1 };
+    return { seq, repeated: repeated === 1, counted };
   }
 
   #commitKeys(ref: SessionRef, { invocationId }: Event) {
@@ -216,7 +233,7 @@ function endValues({ invocationId }: Event, end: AppendEventRequest['end']) {
 }
 
 type CommitResult =
-  | [seq: number, repeated: 0 | 1, outbox: Outbox]
+  | [seq: number, repeated: 0 | 1, outbox: Outbox, counted: number]
   | 'gone'
   | 'fenced'
   | 'repeated'

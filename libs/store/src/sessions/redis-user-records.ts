@@ -4,7 +4,7 @@ import type { RedisConnection } from '../connection/redis-connection.ts';
 import { type AppState, writerOf } from './app-state.ts';
 import { forgetBusy, forgetBusyUser } from './busy-lists.ts';
 import { forgetCall, readKept } from './delete-session.ts';
-import { userKeys } from './redis-session-leases.ts';
+import { userKeys } from './lease-keys.ts';
 import {
   deleteKeptScript,
   deleteUserScript,

@@ -15,6 +15,8 @@ export interface RedisClusterOptions {
   nodeTimeoutMs?: number;
   /** The certificate with which clients and nodes use TLS; default no TLS. */
   tls?: Certificate;
+  /** The users of each redis-server, as lines of an ACL file. The default user keeps all rights. */
+  users?: string | undefined;
   /** More arguments of each redis-server. */
   extraArgs?: string[];
 }
@@ -46,12 +48,12 @@ export interface RedisCluster extends AsyncDisposable {
  * @throws Error that says what to install, or with the error of a server
  */
 export async function startRedisCluster(options: RedisClusterOptions = {}): Promise<RedisCluster> {
-  const { masters = 3, replicas = 1, nodeTimeoutMs = 1_500, tls, extraArgs = [] } = options;
+  const { masters = 3, replicas = 1, nodeTimeoutMs = 1_500, tls, users, extraArgs = [] } = options;
   await using owners = new AsyncDisposableStack();
   const size = masters * (1 + replicas);
   const nodes = await Promise.all(
     Array.from({ length: size }, async () => {
-      const { server, busPort, clientPort } = await startNode({ nodeTimeoutMs, tls, extraArgs });
+      const { server, busPort, clientPort } = await startNode({ nodeTimeoutMs, tls, users, extraArgs });
       owners.use(server);
       return { node: nodeOf(server, clientPort), busPort };
     }),
@@ -75,17 +77,22 @@ const portTaken = /address already in use/i;
 const maxStarts = 5;
 
 type NodeOptions = Required<Pick<RedisClusterOptions, 'nodeTimeoutMs' | 'extraArgs'>> &
-  Pick<RedisClusterOptions, 'tls'>;
+  Pick<RedisClusterOptions, 'tls' | 'users'>;
 
 /** Starts a server of a cluster, with other ports when another process has taken one of them meanwhile. */
-async function startNode({ nodeTimeoutMs, tls, extraArgs }: NodeOptions) {
+async function startNode({ nodeTimeoutMs, tls, users, extraArgs }: NodeOptions) {
   for (let starts = 1; ; starts += 1) {
     const busPort = await freePort();
     const secured = await securedArgs(tls, ['--tls-cluster', 'yes']);
     const args = [...clusterArgs(nodeTimeoutMs, busPort), ...secured.args, ...extraArgs];
     try {
       const server = await startRestartable((place) =>
-        startLocalRedis({ ...place, appendOnly: true, extraArgs: args }),
+        startLocalRedis({
+          ...place,
+          ...(users !== undefined && { users }),
+          appendOnly: true,
+          extraArgs: args,
+        }),
       );
       return { server, busPort, clientPort: secured.port };
     } catch (error) {

@@ -20,6 +20,8 @@ export interface RedisSentinelOptions {
   tls?: Certificate;
   /** The account with which the Sentinels log in to the servers; default none. */
   login?: { user: string; password: string };
+  /** The users of each redis-server, as lines of an ACL file. The default user keeps all rights. */
+  users?: string | undefined;
   /** More arguments of each redis-server. */
   extraArgs?: string[];
 }
@@ -45,7 +47,15 @@ const primaryName = 'mymaster';
  * @throws Error that says what to install, or with the error of a server
  */
 export async function startRedisSentinel(options: RedisSentinelOptions = {}): Promise<RedisSentinel> {
-  const { replicas = 1, sentinels: count = 3, downAfterMs = 700, tls, login, extraArgs = [] } = options;
+  const {
+    replicas = 1,
+    sentinels: count = 3,
+    downAfterMs = 700,
+    tls,
+    login,
+    users,
+    extraArgs = [],
+  } = options;
   await using owners = new AsyncDisposableStack();
   const start = async (more: string[]) => {
     const quick = Object.entries(quickReplication).flatMap(([name, value]) => [`--${name}`, String(value)]);
@@ -53,7 +63,14 @@ export async function startRedisSentinel(options: RedisSentinelOptions = {}): Pr
     const args = [...quick, ...secured.args, ...more, ...extraArgs];
     return nodeOf(
       owners.use(
-        await startRestartable((place) => startLocalRedis({ ...place, appendOnly: true, extraArgs: args })),
+        await startRestartable((place) =>
+          startLocalRedis({
+            ...place,
+            ...(users !== undefined && { users }),
+            appendOnly: true,
+            extraArgs: args,
+          }),
+        ),
       ),
       secured.port,
     );

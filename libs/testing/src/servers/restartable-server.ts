@@ -20,6 +20,8 @@ export interface RestartableServer extends AsyncDisposable {
   readonly kills: number;
   /** Kills the server (SIGKILL). Does nothing when it is down. */
   kill(): Promise<void>;
+  /** Stops the server (SIGTERM), as an operator does. Does nothing when it is down. */
+  stop(): Promise<void>;
   /** Starts the server again on its port and folder. Does nothing when it is up. */
   start(): Promise<void>;
 }
@@ -59,6 +61,11 @@ export async function startRestartable(
       up = false;
       kills += 1;
       await server.kill();
+    },
+    async stop() {
+      if (!up) return;
+      up = false;
+      await server.stop();
     },
     async start() {
       if (up) return;

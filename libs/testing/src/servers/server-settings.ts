@@ -8,9 +8,16 @@ export function natsConfiguration(
   { configuration, jetstream = true, maxFileBytes }: NatsOptions,
 ): string {
   const limit = maxFileBytes === undefined ? '' : `, max_file_store: ${maxFileBytes}`;
+  const usesResolver = configuration?.includes(accountsVariable) ?? false;
+  const accounts = usesResolver
+    ? `${accountsVariable.slice(1)}: ${JSON.stringify(`${storeDir}-accounts`)}\n`
+    : '';
   const store = jetstream ? `jetstream { store_dir: ${JSON.stringify(storeDir)}${limit} }\n` : '';
-  return `${store}${configuration ?? ''}\n`;
+  return `${store}${accounts}${configuration ?? ''}\n`;
 }
+
+/** The variable by which a configuration names the folder in which the server keeps accounts in the JWT form. */
+const accountsVariable = '$NATS_ACCOUNTS_DIR';
 
 /**
  * Writes the password and the users to files and returns the argument with the path of that file. Everybody can read the
@@ -19,13 +26,11 @@ export function natsConfiguration(
  * @param seenAs the path under which the server sees the folder
  */
 export function passwordFile(folder: string, seenAs: string, { password, users }: RedisOptions): string[] {
-  if (password === undefined) {
-    if (users !== undefined) throw new Error('a Redis with users needs a password for its default user');
-    return [];
-  }
+  if (password === undefined && users === undefined) return [];
   if (users === undefined) writePrivate(join(folder, 'redis.conf'), `requirepass "${password}"\n`);
   else {
-    writePrivate(join(folder, 'users.acl'), `user default on >${password} ~* &* +@all\n${users}`);
+    const proof = password === undefined ? 'nopass' : `>${password}`;
+    writePrivate(join(folder, 'users.acl'), `user default on ${proof} ~* &* +@all\n${users}`);
     writePrivate(join(folder, 'redis.conf'), `aclfile "${join(seenAs, 'users.acl')}"\n`);
   }
   return [join(seenAs, 'redis.conf')];

@@ -17,7 +17,10 @@ export interface Server extends AsyncDisposable {
 export type ServerRuns = 'local' | 'docker';
 
 export interface NatsOptions {
-  /** More text of nats-server.conf: accounts, users, permissions, limits. */
+  /**
+   * More text of nats-server.conf: accounts, users, permissions, limits. `$NATS_ACCOUNTS_DIR` in it is a folder
+   * beside the folder of JetStream.
+   */
   configuration?: string;
   /** The server's name, by which its peers in a cluster recognise it; default a new name at each start. */
   name?: string;
@@ -45,7 +48,7 @@ export interface RedisOptions {
   appendOnly?: boolean;
   /** The password of the default user, in letters and digits. The url holds it too. */
   password?: string;
-  /** More users, as lines of an ACL file; the default user keeps all rights and needs a password then. */
+  /** More users, as lines of an ACL file. The default user keeps all rights, with or without a password. */
   users?: string;
   /** Called when the local program ends without a call of `stop` or `kill`. */
   onEnd?: ((how: string) => void) | undefined;

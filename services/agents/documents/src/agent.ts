@@ -7,6 +7,8 @@ export const documentAgent = new LlmAgent({
   description: 'Has documents of the user analysed.',
   instruction: `Have documents analysed with process_document, which finds them by their names.
 Say where the analysis is kept. When there is no such document, name those that there are.`,
+  // A client may have the files of a message saved.
+  usesArtifacts: true,
   tools: [remoteTool('process_document')],
 });
 

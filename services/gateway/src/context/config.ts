@@ -1,10 +1,7 @@
 import { type Config, integer, oneOf, serviceConfig, variable } from '@agentmesh/service';
 import { z } from 'zod';
-
-const headerName = z
-  .string()
-  .regex(/^[A-Za-z0-9-]+$/, 'must be the name of a header: letters, digits and -')
-  .transform((name) => name.toLowerCase()) as z.ZodType<string, string>;
+import { accessConfig } from './access-config.ts';
+import { limitConfig } from './limit-config.ts';
 
 /** The gateway's own variables. */
 export const gatewayConfig = {
@@ -58,18 +55,20 @@ export const gatewayConfig = {
     oneOf('reject', 'enqueue'),
     { default: 'reject' },
   ),
-  personHeader: variable(
-    'MESH_HTTP_PERSON_HEADER',
-    'header in which the proxy before the gateway names the person who sends a request; the proxy must remove it from requests of clients; default: the person is the user of the request',
-    headerName,
+  adkWeb: variable(
+    'MESH_ADK_WEB',
+    "serves ADK's web UI at /dev-ui/: 1 for that of the installed package @google/adk-devtools, or the folder of its files",
+    z.string().min(1),
     { optional: true },
   ),
-  rolesHeader: variable(
-    'MESH_HTTP_ROLES_HEADER',
-    'header in which the same proxy lists the roles of this person, with commas between them; default: nobody has roles',
-    headerName,
-    { optional: true },
+  stopOnDisconnect: variable(
+    'MESH_STOP_ON_DISCONNECT',
+    "whether a run of /run_sse is cancelled when its client leaves, as on ADK's server; a request may say otherwise (?stop_on_disconnect=)",
+    oneOf('true', 'false'),
+    { default: 'false' },
   ),
+  ...accessConfig,
+  ...limitConfig,
   uploadLimit: variable(
     'MESH_UPLOAD_LIMIT',
     'largest artifact that may be uploaded as bytes, in bytes',

@@ -5,10 +5,8 @@ import type { GatewayConfig } from './config.ts';
 /** The parts that handlers may use. */
 export interface GatewayContext {
   readonly mesh: ConnectedMesh;
-  readonly config: Pick<
-    GatewayConfig,
-    'runTimeoutMs' | 'unreadMs' | 'whenAbsent' | 'uploadLimit' | 'personHeader' | 'rolesHeader'
-  >;
+  readonly config: Pick<GatewayConfig, 'runTimeoutMs' | 'unreadMs' | 'whenAbsent' | 'uploadLimit'> &
+    Partial<Pick<GatewayConfig, 'stopOnDisconnect'>>;
   readonly log: Logger;
   /** Aborted when the gateway stops and no longer waits for runs in hand. */
   readonly stopping: AbortSignal;

@@ -1,5 +1,7 @@
+import type { AuditAction } from '@agentmesh/protocol';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { GatewayContext } from './context.ts';
+import type { Role } from './role.ts';
 
 /** Answers one request. */
 export type Handler = (context: GatewayContext, request: FastifyRequest, reply: FastifyReply) => unknown;
@@ -9,6 +11,14 @@ export interface Route {
   method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
   url: string;
   handle: Handler;
+  /** The least role of a caller, in the app `:app` of the path; `public`: the route is for everyone. */
+  role: Role | 'public';
+  /** The least role of a caller whose user is not the user `:user` of the path; default `operator`. */
+  others?: Role;
+  /** A run, or a stream that may stay open for long: both count against the limits of callers. */
+  load?: 'run' | 'stream';
+  /** The kind of act, for routes whose use is recorded for the operator. Refusals are recorded for all routes. */
+  audit?: AuditAction;
   /** True if the body is bytes of any type, and comes as a stream. */
   takesBytes?: true;
 }

@@ -34,7 +34,8 @@ function nameIn(host: string): string | undefined {
   }
 }
 
-function isLoopback(name: string): boolean {
+/** Tells whether a name or an address stands for this machine alone. */
+export function isLoopback(name: string): boolean {
   if (name === 'localhost' || name.endsWith('.localhost') || name === '::1') return true;
   return isIP(name) === 4 && name.startsWith('127.');
 }

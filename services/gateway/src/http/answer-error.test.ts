@@ -3,6 +3,7 @@ import { connect } from 'node:net';
 import { text } from 'node:stream/consumers';
 import { createLogger } from '@agentmesh/service';
 import { expect, it } from 'vitest';
+import { byNone } from '../access/by-none.ts';
 import { buildServer } from '../build-server.ts';
 import type { GatewayContext } from '../context/context.ts';
 
@@ -19,15 +20,21 @@ function gateway() {
     unreadMs: 1_000,
     whenAbsent: 'reject',
     uploadLimit: 1_000,
-    personHeader: undefined,
-    rolesHeader: undefined,
   } as const;
   const defect = {} as unknown as GatewayContext['mesh'];
   const server = buildServer(
     { mesh: defect, config, log, stopping: new AbortController().signal },
-    { bodyLimit: 1_000, requestTimeoutMs: 1_000, httpHost: '127.0.0.1', allowedHosts: undefined },
+    {
+      bodyLimit: 1_000,
+      requestTimeoutMs: 1_000,
+      httpHost: '127.0.0.1',
+      allowedHosts: undefined,
+      authenticators: [byNone],
+    },
   );
-  const logged = () => lines.map((line) => JSON.parse(line) as Record<string, unknown>);
+  /** Returns the lines about errors, without those of the access log. */
+  const logged = () =>
+    lines.map((line) => JSON.parse(line) as Record<string, unknown>).filter(({ msg }) => msg !== 'request');
   return { server, logged };
 }
 

@@ -36,7 +36,8 @@ export function answerError(
   const { method, url, headers } = request;
   const complaint = complaintOf(thrown);
   const error = MeshError.from(complaint?.error ?? thrown);
-  if (error.code === 'unavailable' || error.code === 'resource_exhausted') reply.header('retry-after', '1');
+  const mayRetry = error.code === 'unavailable' || error.code === 'resource_exhausted';
+  if (mayRetry && !reply.hasHeader('retry-after')) reply.header('retry-after', '1');
   reply.status(complaint?.status ?? error.httpStatus);
   const body = reportError(log, complaint?.error ?? thrown, idsOf(request), { method, url });
   if (readsEvents(url, headers.accept)) reply.type('text/event-stream').send(dataBlock(body));

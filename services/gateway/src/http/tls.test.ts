@@ -10,6 +10,7 @@ import { connect as connectTls } from 'node:tls';
 import { createLogger } from '@agentmesh/service';
 import { makeCertificate } from '@agentmesh/testing';
 import { expect, it, onTestFinished } from 'vitest';
+import { byNone } from '../access/by-none.ts';
 import { buildServer } from '../build-server.ts';
 import type { GatewayContext } from '../context/context.ts';
 import { orderlyClose } from './close-server.ts';
@@ -31,8 +32,6 @@ async function gateway() {
     unreadMs: 1_000,
     whenAbsent: 'reject',
     uploadLimit: 1_000,
-    personHeader: undefined,
-    rolesHeader: undefined,
   } as const;
   const mesh = {} as unknown as GatewayContext['mesh'];
   const server = buildServer(
@@ -42,6 +41,7 @@ async function gateway() {
       requestTimeoutMs: 1_000,
       httpHost: '127.0.0.1',
       allowedHosts: undefined,
+      authenticators: [byNone],
       certificate,
     },
   );

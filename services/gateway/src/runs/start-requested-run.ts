@@ -4,8 +4,10 @@ import { auditRefusedMessage, type StartedRun, startRun } from '@agentmesh/mesh'
 import { MeshError, messageSchema, runConfigSchema, whenBusySchema } from '@agentmesh/protocol';
 import type { FastifyRequest } from 'fastify';
 import { z } from 'zod';
+import { callerOf, personOf, vouchedCaller } from '../access/caller.ts';
+import { assertMayStart } from '../access/may-start.ts';
+import { recordRun } from '../access/record-request.ts';
 import type { GatewayContext } from '../context/context.ts';
-import { personOf } from '../http/person.ts';
 import { idsOf, noteInvocation } from '../http/request-ids.ts';
 import { readBody } from '../params/params.ts';
 
@@ -49,6 +51,7 @@ export async function startRequestedRun(
   const { newMessage, invocationId, stateDelta, streaming, runConfig, whenBusy } = run;
   const ids = idsOf(request);
   if (invocationId) noteInvocation(request, invocationId);
+  assertMayStart(request, { appName, userId, message: newMessage, stateDelta });
   // Only agents call functions: a call in a person's message would be forged.
   if (newMessage.parts?.some(({ functionCall }) => functionCall)) {
     throw new MeshError('invalid_argument', 'newMessage holds a function call; only agents make these');
@@ -58,7 +61,9 @@ export async function startRequestedRun(
   if (newMessage.parts.some((part) => Object.keys(part).length === 0)) {
     throw new MeshError('invalid_argument', 'newMessage has an empty part; give each part text or data');
   }
-  const { name: by, roles } = personOf(config, request, userId);
+  const sender = callerOf(request);
+  const caller = vouchedCaller(sender, appName);
+  const { name: by, roles } = personOf(sender, appName, userId);
   const answeredBy = { by, via: 'rest', service: mesh.bus.service, ...(roles && { roles }) };
   const started = await startRun(
     mesh,
@@ -73,6 +78,7 @@ export async function startRequestedRun(
       runConfig: { ...runConfig, streamingMode: streams && streaming ? 'sse' : 'none' },
       whenBusy,
       answeredBy,
+      ...(caller && { caller }),
     },
     {
       headers: ids.trace,
@@ -86,6 +92,7 @@ export async function startRequestedRun(
     throw error;
   });
   const { resume } = started;
+  recordRun(mesh, request, { appName, userId, sessionId, invocationId: started.invocationId });
   ids.invocationId = started.invocationId;
   return { ...started, ref: { appName, userId, sessionId, invocationId: started.invocationId, resume } };
 }

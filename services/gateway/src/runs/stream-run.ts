@@ -24,6 +24,15 @@ export function runHeaders({ invocationId, resume }: Pick<StreamedRun, 'invocati
   return { 'x-invocation-id': invocationId, ...(resume !== undefined && { 'x-resume-id': resume }) };
 }
 
+/** Returns the headers that hooks have set for every answer: the stream is sent without the server's help. */
+function fixedHeaders(reply: FastifyReply): Record<string, string> {
+  return Object.fromEntries(
+    Object.entries(reply.getHeaders()).flatMap(([name, value]) =>
+      value === undefined ? [] : [[name, String(value)]],
+    ),
+  );
+}
+
 /**
  * Sends the events of a run to a client, as server-sent events, until the end. The id of a committed event is
  * its number in the session; a piece of an event has no id. An error is the last frame, `{"error": …}`.
@@ -31,11 +40,12 @@ export function runHeaders({ invocationId, resume }: Pick<StreamedRun, 'invocati
  */
 export async function streamRun(
   { config, stopping, log }: GatewayContext,
-  { raw, request }: FastifyReply,
+  reply: FastifyReply,
   { signal, clientGone }: RunWatch,
   { invocationId, resume, numbered, end, idPlace = 'before' }: StreamedRun,
 ): Promise<boolean> {
-  const headers = runHeaders({ invocationId, resume });
+  const { raw, request } = reply;
+  const headers = { ...fixedHeaders(reply), ...runHeaders({ invocationId, resume }) };
   const ids = { ...idsOf(request), invocationId };
   const sse = openSse(raw, { headers, signal, stopping, unreadMs: config.unreadMs, idPlace });
   let isOver = false;

@@ -14,6 +14,7 @@ export const documentAnalysisTool = new FunctionTool({
     analysisQuery: z.string().min(1).describe('What the user wants to know of it.'),
   }),
   usesMemory: true,
+  usesArtifacts: true,
   async execute({ documentName, analysisQuery }, context?: Context) {
     const available = (await context?.listArtifacts()) ?? [];
     const about = await context?.getArtifactVersion(documentName);

@@ -103,16 +103,24 @@ function completionsOf({ runs }: Model): Map<string, number> {
 
 /**
  * Tells whether a process died, was told to stop, or was alone between its effect and the next one. A process
- * that stops hands back what it cannot finish in its grace period.
+ * that stops hands back what it cannot finish in its grace period. NATS closes the connection of a paused process
+ * when it restarts, so that the process is gone for the others.
  */
 function isExcused({ history }: Model, life: Life | undefined, between: Span): boolean {
   if (!life) return false;
-  const { diedAt = Number.POSITIVE_INFINITY, cutOffs, startedAt, replica } = life;
+  const { diedAt = Number.POSITIVE_INFINITY, pauses, cutOffs, startedAt, replica } = life;
   const isStopped = history.faults.some(
     ({ kind, target, at }) => kind === 'term' && target === replica && at >= startedAt && at <= between[1],
   );
   if (isStopped && diedAt >= between[0]) return true;
-  return (diedAt >= between[0] && diedAt <= between[1]) || cutOffs.some((each) => overlap(each, between));
+  const restarts = history.faults.filter(({ kind, target }) => kind === 'restart' && target === 'nats');
+  const closed = pauses.filter((pause) =>
+    restarts.some(({ at, forMs = 0 }) => overlap([at, at + forMs], pause)),
+  );
+  return (
+    (diedAt >= between[0] && diedAt <= between[1]) ||
+    [...cutOffs, ...closed].some((each) => overlap(each, between))
+  );
 }
 
 const overlap = (one: Span, other: Span) => one[0] <= other[1] && other[0] <= one[1];

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { endOfRun } from '../../sessions/invocations.ts';
 import type { TheService } from './kit.ts';
-import { appName, deltaOf, meshError, reread, userId } from './kit.ts';
+import { appName, deltaOf, held, meshError, reread, userId } from './kit.ts';
 
 /** Tests of runs that continue an ended invocation. */
 export function continuing(service: TheService): void {
@@ -34,7 +34,8 @@ export function continuing(service: TheService): void {
 
   test('continue it with its temp: state and its counters, and have ends of their own', async () => {
     const made = await ended();
-    expect(await queue(again('r1'))).toEqual({ state: 'held', token: 2, begun: 1 });
+    const taken = await queue(again('r1'));
+    expect(taken).toEqual(held({ token: 2, begun: 1, seq: 1, record: await record() }));
     expect(await record()).toEqual({
       status: 'running',
       home: session.sessionId,
@@ -136,7 +137,8 @@ export function continuing(service: TheService): void {
   test('that will not wait end without having begun', async () => {
     await ended();
     await queue(again('r1'));
-    expect(await queue(again('r2'), 'reject')).toEqual({ state: 'busy', holder: 'inv-1' });
+    const rejected = { state: 'busy', holder: 'inv-1', isRejected: true };
+    expect(await queue(again('r2'), 'reject')).toEqual(rejected);
     await service().invocations.end(again('r2'), { status: 'failed', error });
     expect(await record()).toMatchObject({ status: 'running', resume: 'r1' });
     expect(endOfRun(await record(), 'r2')).toEqual({ status: 'failed', error });
@@ -180,7 +182,7 @@ export function continuing(service: TheService): void {
     await queue(again('r1'));
     await service().invocations.cancel(first, 'late');
     await end(again('r1'));
-    expect(await queue(again('r2'))).toEqual({ state: 'held', token: 3, begun: 1 });
+    expect(await queue(again('r2'))).toEqual(held({ token: 3, begun: 1, seq: 1 }));
     expect((await record()).cancelled).toBeUndefined();
   });
 

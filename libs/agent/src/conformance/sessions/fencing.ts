@@ -79,7 +79,8 @@ export function fencing(service: TheService): void {
     expect(await service().invocations.countLlmCall(ref, 2)).toBe(1);
     expect(await service().invocations.countLlmCall(ref)).toBe(2);
     const ended = { ...before, status: 'completed', llmCalls: 2, tokens: 0 };
-    expect(await service().invocations.end(ref, { status: 'completed' }, 2)).toEqual(ended);
+    const found = { lastSeq: 1, isIdle: true };
+    expect(await service().invocations.end(ref, { status: 'completed' }, 2)).toEqual({ ...ended, ...found });
     await expect(service().invocations.end(ref, { status: 'failed' }, 1)).rejects.toMatchObject(refused);
   });
 

@@ -35,11 +35,62 @@ export function invocations(service: TheService): void {
     expect((await service().invocations.get(ref)).tokens).toBe(12);
   });
 
+  test('counts model calls with a commit, once', async () => {
+    const session = await service().createSession({ appName, userId, sessionId: 's' });
+    const calls = { uncounted: 2, counted: 0 };
+    const event = eventOf();
+    await service().appendEvent({ session, event, calls });
+    expect(calls).toEqual({ uncounted: 0, counted: 2 });
+    await service().appendEvent({ session, event, calls });
+    await service().invocations.countLlmCall(ref);
+    await service().appendEvent({ session, event: eventOf(), calls });
+    expect(calls).toEqual({ uncounted: 0, counted: 3 });
+    // The calls that a refused commit did not count are left.
+    const late = { uncounted: 1, counted: 3 };
+    const gone = { ...session, id: 'gone' };
+    await expect(service().appendEvent({ session: gone, event: eventOf(), calls: late })).rejects.toThrow();
+    expect(late).toEqual({ uncounted: 1, counted: 3 });
+    const other = { uncounted: 1, counted: 3 };
+    await Promise.all(
+      [eventOf(), eventOf()].map((each) => service().appendEvent({ session, event: each, calls: other })),
+    );
+    expect(other).toEqual({ uncounted: 0, counted: 4 });
+    expect((await service().invocations.get(ref)).llmCalls).toBe(4);
+  });
+
+  test('tells which services work for the run that has a session, until its end', async () => {
+    const { invocations: records, leases } = service();
+    await service().createSession({ appName, userId, sessionId: 's' });
+    expect(await records.workIn(ref)).toBeUndefined();
+    await leases.take(ref, { run: '', whenBusy: 'reject', agent: 'root' });
+    expect(await records.workIn(ref)).toEqual({
+      ...{ invocationId: 'inv-1', agent: 'root' },
+      ...{ parts: [], tools: [] },
+    });
+    const child = { ...ref, sessionId: 'child' };
+    await records.beginAttempt(child, 'asked');
+    await records.beginAttempt(child, 'given up');
+    await records.closePart(child, 'given up');
+    await records.noteCall(child, { id: 'c1', tool: 'reader' });
+    await records.noteCall(ref, { id: 'c2', tool: 'reader' });
+    const work = { invocationId: 'inv-1', agent: 'root', parts: ['asked'], tools: ['reader'] };
+    expect(await records.workIn(ref)).toEqual(work);
+    expect(await records.workIn(child)).toBeUndefined();
+    await records.dropCall(child, 'c1');
+    expect(await records.workIn(ref)).toEqual(work);
+    await records.dropCall(ref, 'c2');
+    await records.dropCall(ref, 'c2');
+    expect(await records.workIn(ref)).toEqual({ ...work, tools: [] });
+    await records.end(ref, { status: 'completed' });
+    expect(await records.workIn(ref)).toBeUndefined();
+  });
+
   test('keeps the first end', async () => {
     const error = { code: 'unavailable', message: 'the model is away' };
     const ended = { ...fresh, status: 'failed', error };
-    expect(await service().invocations.end(ref, { status: 'failed', error })).toEqual(ended);
-    expect(await service().invocations.end(ref, { status: 'completed' })).toEqual(ended);
+    const found = { ...ended, lastSeq: 0, isIdle: true };
+    expect(await service().invocations.end(ref, { status: 'failed', error })).toEqual(found);
+    expect(await service().invocations.end(ref, { status: 'completed' })).toEqual(found);
     expect(await service().invocations.get(ref)).toEqual(ended);
   });
 
@@ -56,7 +107,14 @@ export function invocations(service: TheService): void {
     await service().appendEvent({ session, event: deltaOf({ 'temp:t': 'x' }) });
     await service().invocations.countLlmCall({ ...refOf(session), invocationId: 'inv-1' });
     const record = await service().invocations.end(ref, { status: 'completed' });
-    expect(record).toEqual({ status: 'completed', temp: { 'temp:t': 'x' }, llmCalls: 1, tokens: 0 });
+    const found = { lastSeq: 1, isIdle: true };
+    expect(record).toEqual({
+      status: 'completed',
+      temp: { 'temp:t': 'x' },
+      llmCalls: 1,
+      tokens: 0,
+      ...found,
+    });
   });
 
   test('stores the event that it returns', async () => {

@@ -1,6 +1,8 @@
 import type { Event, EventActions, MeshError } from '@agentmesh/protocol';
+import { expect } from 'vitest';
 import type { InvocationRef } from '../../sessions/invocations.ts';
 import type { Session } from '../../sessions/session.ts';
+import type { HeldSession } from '../../sessions/session-leases.ts';
 import type { SessionService } from '../../sessions/session-service.ts';
 
 /** Number of events made so far. */
@@ -63,6 +65,19 @@ export async function reread(service: SessionService, session: Session): Promise
 
 /** Matches a MeshError with this code, for `toMatchObject` and `rejects`. */
 export const meshError = (code: MeshError['code']) => ({ name: 'MeshError', code });
+
+/** Matches a session that is held, for `toEqual`; by default one without events, at the first attempt. */
+export function held(fields: Partial<HeldSession> & Pick<HeldSession, 'token' | 'begun'>): HeldSession {
+  return {
+    state: 'held',
+    seq: 0,
+    incarnation: expect.stringMatching(/./),
+    attempt: 1,
+    record: expect.objectContaining({ status: 'running', home: 's' }),
+    mark: expect.any(String),
+    ...fields,
+  };
+}
 
 /** Returns functions for the runs of one session, which have numbers as names. */
 export function numberedRuns(service: TheService) {

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import type { TheService } from './kit.ts';
-import { deltaOf, meshError, numberedRuns, take } from './kit.ts';
+import { deltaOf, held, meshError, numberedRuns, take } from './kit.ts';
 
 /** Tests of leases: one invocation at a time has a session, the other invocations wait in order. */
 export function leases(service: TheService): void {
@@ -9,7 +9,7 @@ export function leases(service: TheService): void {
 
   test('gives the session to one invocation, and keeps the others in order', async () => {
     await create();
-    expect(await queue(1)).toEqual({ state: 'held', token: 1, begun: 1 });
+    expect(await queue(1)).toEqual(held({ token: 1, begun: 1 }));
     expect(await queue(2)).toEqual({ state: 'busy', holder: 'inv-1' });
     expect(await queue(3)).toEqual({ state: 'busy', holder: 'inv-1' });
     expect(await queue(2)).toEqual({ state: 'busy', holder: 'inv-1' });
@@ -20,7 +20,7 @@ export function leases(service: TheService): void {
     expect(await promote()).toBe(run(2));
     expect(await promote()).toBeUndefined();
     expect(await queue(3)).toEqual({ state: 'busy', holder: 'inv-2' });
-    expect(await queue(2)).toEqual({ state: 'held', token: 1, begun: 1 });
+    expect(await queue(2)).toEqual(held({ token: 1, begun: 1 }));
     await end(2);
     expect(await queue(3)).toMatchObject({ state: 'held' });
     await end(3);
@@ -38,7 +38,7 @@ export function leases(service: TheService): void {
         leaseMs,
         delivery: { part, message },
       });
-    expect(await bring('a')).toEqual({ state: 'held', token: 1, begun: 1 });
+    expect(await bring('a')).toEqual(held({ token: 1, begun: 1 }));
     for (const copy of ['b', 'c', 'd', 'e', 'f', 'g', 'h'])
       expect(await bring(copy)).toEqual({ state: 'duplicate' });
     await service().appendEvent({
@@ -47,8 +47,9 @@ export function leases(service: TheService): void {
       token: 1,
     });
     // The same message arrives again: its process died, or lost the connection.
-    expect(await bring('a')).toEqual({ state: 'held', token: 2, begun: 1 });
-    expect(await bring('z', { part: 'hop:1', leaseMs: 1 })).toEqual({ state: 'held', token: 3, begun: 2 });
+    expect(await bring('a')).toEqual(held({ token: 2, begun: 1, seq: 1, attempt: 2 }));
+    const other = held({ token: 3, begun: 2, seq: 1, attempt: 1 });
+    expect(await bring('z', { part: 'hop:1', leaseMs: 1 })).toEqual(other);
     // The holder does not renew its lease for as long as it lasts.
     await expect.poll(() => bring('y', { part: 'hop:1' })).toMatchObject({ state: 'held', token: 4 });
     await end(1);
@@ -89,7 +90,7 @@ export function leases(service: TheService): void {
   test('a run that will not wait is not queued; one that interrupts is the next', async () => {
     await create();
     await take(service(), inv(1));
-    expect(await queue(2, 'reject')).toEqual({ state: 'busy', holder: 'inv-1' });
+    expect(await queue(2, 'reject')).toEqual({ state: 'busy', holder: 'inv-1', isRejected: true });
     await queue(3);
     await queue(4, 'interrupt');
     await end(1);

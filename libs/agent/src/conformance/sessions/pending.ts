@@ -58,6 +58,18 @@ export function pending(service: TheService): void {
     expect(await list()).toEqual(['c2']);
   });
 
+  test('lists those of a tool until their answer, in all sessions of the user', async () => {
+    const session = await service().createSession(ref);
+    await service().appendEvent({ session, event: asks('c1') });
+    await service().appendEvent({ session, event: asks('c2', 'other') });
+    const named = (tool: string, user = userId) => service().pending.ofTool({ appName, userId: user }, tool);
+    expect(await named('approve')).toEqual([expect.objectContaining({ id: 'c1', sessionId: 's' })]);
+    expect(await named('approve', 'bob')).toEqual([]);
+    await service().appendEvent({ session, event: says('user', { id: 'c1', response: {} }) });
+    expect(await named('approve')).toEqual([]);
+    expect(await named('other')).toHaveLength(1);
+  });
+
   test('closes a call only by its final response', async () => {
     const session = await service().createSession(ref);
     await service().appendEvent({ session, event: asks('c1') });

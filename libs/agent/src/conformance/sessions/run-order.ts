@@ -83,14 +83,15 @@ export function runOrder(service: TheService): void {
     const bring = (n: number, whenBusy: 'enqueue' | 'reject') =>
       service().leases.take(inv(n), { run: run(n), whenBusy, rejection, place: n });
     expect(await bring(1, 'reject')).toMatchObject({ state: 'held' });
-    expect(await bring(2, 'reject')).toEqual({ state: 'busy', holder: 'inv-1' });
+    const rejected = { state: 'busy', holder: 'inv-1', isRejected: true };
+    expect(await bring(2, 'reject')).toEqual(rejected);
     expect(await bring(3, 'enqueue')).toEqual({ state: 'busy', holder: 'inv-1' });
     expect(await service().invocations.get(inv(2))).toMatchObject(rejection);
     for (const n of [1, 3])
       expect(await service().invocations.get(inv(n))).toMatchObject({ status: 'running' });
     // A repeat of a waiting run.
     expect(await bring(4, 'enqueue')).toEqual({ state: 'busy', holder: 'inv-1' });
-    expect(await bring(4, 'reject')).toEqual({ state: 'busy', holder: 'inv-1' });
+    expect(await bring(4, 'reject')).toEqual(rejected);
     await end(1);
     expect(await bring(2, 'reject')).toEqual({ state: 'ended' });
     expect(await promote()).toBe(run(3));
@@ -147,7 +148,7 @@ export function runOrder(service: TheService): void {
     const bring = (n: number, place: number, earlier?: number, whenBusy: 'enqueue' | 'reject' = 'enqueue') =>
       service().leases.take(inv(n), { run: run(n), whenBusy, place, earlier });
     expect(await bring(2, 20, 10)).toEqual({ state: 'busy' });
-    expect(await bring(3, 30, 10, 'reject')).toEqual({ state: 'busy' });
+    expect(await bring(3, 30, 10, 'reject')).toEqual({ state: 'busy', isRejected: true });
     expect(await promote()).toBe(run(2));
     expect(await bring(2, 21, 10)).toEqual({ state: 'busy' });
     expect(await bring(1, 10)).toMatchObject({ state: 'held' });

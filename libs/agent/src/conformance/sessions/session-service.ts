@@ -6,6 +6,7 @@ import { fencing } from './fencing.ts';
 import { history } from './history.ts';
 import { invocations } from './invocations.ts';
 import { leases } from './leases.ts';
+import { newRuns } from './new-runs.ts';
 import { pending } from './pending.ts';
 import { reading } from './reading.ts';
 import { runOrder } from './run-order.ts';
@@ -38,6 +39,7 @@ export function sessionServiceConformance(name: string, make: MakeSessionService
     describe('invocations', () => invocations(service));
     describe('fencing', () => fencing(service));
     describe('leases', () => leases(service));
+    describe('new runs', () => newRuns(service));
     describe('order of runs', () => runOrder(service));
     describe('shares of users', () => userShares(service));
     describe('runs that continue an invocation', () => continuing(service));

@@ -134,11 +134,24 @@ export function userShares(service: TheService): void {
     const rejection = { status: 'failed', error: { code: 'resource_exhausted', message: 'busy' } } as const;
     expect(await bring(3, { whenBusy: 'reject', rejection })).toEqual({ state: 'busy', isFull: true });
     expect(await service().invocations.get(inv(3))).toMatchObject({ status: 'running' });
-    expect(await bring(4, { session: 3, whenBusy: 'reject', rejection })).toMatchObject({ state: 'busy' });
+    expect(await bring(4, { session: 3, whenBusy: 'reject', rejection })).toMatchObject({ isRejected: true });
     expect(await service().invocations.get(inv(4, 3))).toMatchObject(rejection);
     await end(1);
     expect(await startNext()).toEqual([3]);
     expect(await bring(3, { whenBusy: 'reject', rejection })).toMatchObject({ state: 'held' });
+  });
+
+  test('a run that may not wait for its session waits behind an earlier run of its user', async () => {
+    await create(1, 2, 3, 4);
+    for (const n of [1, 2, 3]) await bring(n);
+    await end(1);
+    const rejection = { status: 'failed', error: { code: 'resource_exhausted', message: 'busy' } } as const;
+    // It is not rejected: it is in the queue, and is told so.
+    expect(await bring(4, { whenBusy: 'reject', rejection })).toEqual({ state: 'busy' });
+    expect(await service().invocations.get(inv(4))).toMatchObject({ status: 'running' });
+    expect(await startNext()).toEqual([3]);
+    await end(2);
+    expect(await startNext()).toEqual([4]);
   });
 
   test('work without limits, later hops and runs that continue an invocation never wait for a share', async () => {

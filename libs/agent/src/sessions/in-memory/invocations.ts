@@ -1,17 +1,24 @@
+import type { SessionRef } from '@agentmesh/protocol';
 import { continuationPrefix, runName, runOfName } from '../../events/run-ids.ts';
-import {
-  type Attempt,
-  closedPartError,
-  type InvocationRecord,
-  type InvocationRef,
-  type Invocations,
-  type RunEnding,
+import type {
+  Attempt,
+  EndedInvocation,
+  InvocationRecord,
+  InvocationRef,
+  Invocations,
+  RunEnding,
+  SessionWork,
 } from '../invocations.ts';
-import { assertCurrent, endRun, isOver, recordOf } from './stored-invocation.ts';
+import {
+  assertCurrent,
+  beginAttempt,
+  closePart,
+  endRun,
+  isOver,
+  recordOf,
+  workOf,
+} from './stored-invocation.ts';
 import type { Tables } from './tables.ts';
-
-/** The number of attempts that stands for a closed part. */
-const closedPart = Number.MAX_SAFE_INTEGER;
 
 export class InMemoryInvocations implements Invocations {
   readonly #tables: Tables;
@@ -25,15 +32,28 @@ export class InMemoryInvocations implements Invocations {
   }
 
   async beginAttempt(ref: InvocationRef, part: string): Promise<Attempt> {
-    const { attempts } = this.#tables.invocation(ref);
-    const number = (attempts.get(part) ?? 0) + 1;
-    if (number > closedPart) throw closedPartError();
-    attempts.set(part, number);
-    return { part, number };
+    return { part, number: beginAttempt(this.#tables.invocation(ref), part) };
   }
 
   async closePart(ref: InvocationRef, part: string): Promise<void> {
-    this.#tables.invocation(ref).attempts.set(part, closedPart);
+    closePart(this.#tables.invocation(ref), part);
+  }
+
+  async noteCall(ref: InvocationRef, { id, tool }: { id: string; tool: string }): Promise<void> {
+    this.#tables.invocation(ref).calls.set(id, tool);
+  }
+
+  async dropCall(ref: InvocationRef, id: string): Promise<void> {
+    this.#tables.findInvocation(ref)?.calls.delete(id);
+  }
+
+  async workIn(ref: SessionRef): Promise<SessionWork | undefined> {
+    const { keys, leases } = this.#tables;
+    const holder = leases.holderOf(keys.session(ref));
+    if (holder === undefined) return undefined;
+    const { invocationId } = runOfName(holder);
+    const invocation = this.#tables.findInvocation({ ...ref, invocationId });
+    return invocation && workOf(invocationId, invocation);
   }
 
   async countLlmCall(ref: InvocationRef, token?: number): Promise<number> {
@@ -61,11 +81,15 @@ export class InMemoryInvocations implements Invocations {
     return await this.get(ref);
   }
 
-  async end(ref: InvocationRef, end: RunEnding, token?: number): Promise<InvocationRecord> {
+  async end(ref: InvocationRef, end: RunEnding, token?: number): Promise<EndedInvocation> {
+    const { keys, leases } = this.#tables;
     const invocation = this.#tables.invocation(ref);
     assertCurrent(invocation, token);
     endRun(invocation, ref.resume ?? '', end);
-    this.#tables.leases.leave(this.#tables.keys.session(ref), runName(ref));
-    return await this.get(ref);
+    const key = keys.session(ref);
+    leases.leave(key, runName(ref));
+    const lastSeq = this.#tables.findSession(ref)?.events.length ?? 0;
+    const isIdle = leases.runsOf(key).length === 0 && leases.ready(ref).length === 0;
+    return { ...recordOf(invocation), lastSeq, isIdle };
   }
 }

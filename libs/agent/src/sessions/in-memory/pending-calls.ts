@@ -75,6 +75,10 @@ export class InMemoryPendingCalls implements PendingCalls {
     return structuredClone(pending.map(({ call }) => call).sort(oldestFirst));
   }
 
+  async ofTool(user: Parameters<PendingCalls['ofTool']>[0], tool: string): Promise<PendingCall[]> {
+    return (await this.list(user)).filter(({ name }) => name === tool);
+  }
+
   async get(ref: CallRef): Promise<PendingCall | undefined> {
     const stored = this.#calls.get(this.#keyOf(ref));
     return stored?.isOpen ? structuredClone(stored.call) : undefined;

@@ -3,6 +3,8 @@ import { runName, runOfName } from '../../events/run-ids.ts';
 import type { InvocationRef, RunEnd } from '../invocations.ts';
 import { takeoverError } from '../session-errors.ts';
 import type {
+  Delivery,
+  HeldSession,
   NextRun,
   NextRunOptions,
   PromoteOptions,
@@ -14,10 +16,12 @@ import type {
 import type { UserOwner } from '../user-records.ts';
 import {
   assertCurrent,
+  beginAttempt,
   beginRun,
   currentRun,
   endRun,
   isDuplicate,
+  recordOf,
   type StoredInvocation,
 } from './stored-invocation.ts';
 import type { Tables } from './tables.ts';
@@ -66,16 +70,34 @@ export class InMemorySessionLeases implements SessionLeases {
         state: 'busy',
         ...(holder !== undefined && { holder: runOfName(holder).invocationId }),
         ...(isFull && { isFull: true }),
+        ...(result.place === undefined && { isRejected: true }),
       };
     }
-    beginRun(invocation, resume);
+    if (options.agent !== undefined) invocation.agent = options.agent;
+    return this.#hold(ref, invocation, options.delivery);
+  }
+
+  /** Gives the session to a delivery of a run. */
+  #hold(ref: InvocationRef, invocation: StoredInvocation, delivery: Delivery | undefined): HeldSession {
+    beginRun(invocation, ref.resume ?? '');
     invocation.home = ref.sessionId;
-    invocation.taken = run;
-    invocation.delivery = options.delivery ?? invocation.delivery;
+    invocation.taken = runName(ref);
+    invocation.delivery = delivery ?? invocation.delivery;
     invocation.token += 1;
     invocation.begun += 1;
     const { token, begun, cancelled } = invocation;
-    return { state: 'held', token, begun, ...(cancelled !== undefined && { cancelled }) };
+    const { events, incarnation = '' } = this.#tables.findSession(ref) ?? {};
+    return {
+      state: 'held',
+      token,
+      begun,
+      seq: events?.length ?? 0,
+      incarnation,
+      attempt: delivery ? beginAttempt(invocation, delivery.part) : 1,
+      record: recordOf(invocation),
+      mark: '',
+      ...(cancelled !== undefined && { cancelled }),
+    };
   }
 
   /** Ends a run of a user who has too many waiting runs. */
@@ -87,11 +109,12 @@ export class InMemorySessionLeases implements SessionLeases {
   }
 
   /** Returns the reason for which a run cannot have the session at any time; undefined if there is none. */
-  #refusal(ref: InvocationRef, invocation: StoredInvocation, { incarnation }: TakeOptions) {
+  #refusal(ref: InvocationRef, invocation: StoredInvocation, { incarnation, onlyNew }: TakeOptions) {
     const { resume = '' } = ref;
     const key = this.#tables.keys.session(ref);
     if (invocation.home !== undefined && invocation.home !== ref.sessionId)
       return resume === '' ? 'elsewhere' : 'gone';
+    if (onlyNew && invocation.taken !== undefined) return 'begun';
     if (invocation.ends.has(resume)) {
       this.#tables.leases.leave(key, runName(ref));
       return 'ended';
@@ -130,6 +153,10 @@ export class InMemorySessionLeases implements SessionLeases {
     const { keys, leases } = this.#tables;
     if (this.#tables.findSession(ref)) leases.promote(keys.session(ref), runName(ref), options);
     return leases.hasRoom(ref, options.running) && leases.ready(ref).length > 0;
+  }
+
+  async noteIdle(): Promise<void> {
+    // The list is made of the leases.
   }
 
   async countWaiting(user: UserOwner): Promise<number> {

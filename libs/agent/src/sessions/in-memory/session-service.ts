@@ -10,7 +10,7 @@ import {
 } from '@agentmesh/protocol';
 import { getFunctionCalls, tokensOf } from '../../events/event.ts';
 import { runName } from '../../events/run-ids.ts';
-import { type InvocationRef, newerAttemptError } from '../invocations.ts';
+import { type Attempt, type InvocationRef, newerAttemptError } from '../invocations.ts';
 import { callAnsweredError } from '../pending-calls.ts';
 import type { Session } from '../session.ts';
 import { noSession, sessionReplacedError, takeoverError } from '../session-errors.ts';
@@ -128,6 +128,7 @@ export class InMemorySessionService implements SessionService {
     attempt,
     aside = false,
     whileOpen,
+    calls,
     end,
   }: AppendEventRequest): Promise<Event> {
     if (event.partial) return event;
@@ -139,20 +140,21 @@ export class InMemorySessionService implements SessionService {
     const isKnown = this.#tables.findInvocation(invocationRef) !== undefined;
     const invocation = this.#tables.invocation(invocationRef);
     if (aside && !isKnown) endRun(invocation, '', { status: 'completed' });
-    if (attempt && invocation.attempts.get(attempt.part) !== attempt.number) throw newerAttemptError();
+    assertNewest(invocation, attempt);
     this.#assertHolds(invocationRef, invocation, token);
     if (token !== undefined) invocation.begun = 0;
     const id = `${this.#tables.keys.session(ref)} ${event.id}`;
     const storedSeq = invocation.seqs.get(id);
-    if (storedSeq === undefined) {
+    const committed = storedSeq === undefined ? parseEvent(json) : undefined;
+    if (committed) {
       if (session.seq > stored.events.length) throw sessionReplacedError(session);
-      if (whileOpen !== undefined && !this.pending.isOpen({ ...ref, callId: whileOpen }))
-        throw callAnsweredError(whileOpen);
+      this.#assertOpen(ref, whileOpen);
       stored.events.push(json);
       invocation.seqs.set(id, stored.events.length);
       invocation.tokens += tokensOf(event);
-      this.pending.note(ref, JSON.parse(json));
-      noteTurn(stored, invocation, this.#tables.keys.session(ref), JSON.parse(json));
+      invocation.llmCalls += calls?.uncounted ?? 0;
+      this.pending.note(ref, committed);
+      noteTurn(stored, invocation, this.#tables.keys.session(ref), committed);
       stored.updated = event.timestamp;
       this.#tables.apply(ref, delta, { session: stored.state, temp: invocation.temp });
     }
@@ -160,10 +162,17 @@ export class InMemorySessionService implements SessionService {
       endRun(invocation, end.resume ?? '', end.as);
       this.#tables.leases.leave(this.#tables.keys.session(ref), runName({ ...invocationRef, ...end }));
     }
+    if (calls) Object.assign(calls, { uncounted: 0, counted: invocation.llmCalls });
     const seq = storedSeq ?? stored.events.length;
-    const missed = stored.events.slice(session.seq, seq).map(parseEvent);
+    const missed = stored.events.slice(session.seq, seq - 1).map(parseEvent);
+    if (session.seq < seq) missed.push(committed ?? parseEvent(stored.events[seq - 1] ?? json));
     if (missed.length > 0) bringUpToDate(session, missed, delta);
     return parseEvent(stored.events[seq - 1] ?? json);
+  }
+
+  /** @throws MeshError `failed_precondition` for a call that is not pending */
+  #assertOpen(ref: SessionRef, callId: string | undefined): void {
+    if (callId !== undefined && !this.pending.isOpen({ ...ref, callId })) throw callAnsweredError(callId);
   }
 
   /** @throws MeshError `aborted` unless the token is the newest and its run has the session */
@@ -180,4 +189,9 @@ export class InMemorySessionService implements SessionService {
 
 function newestFirst(a: StoredSession, b: StoredSession): number {
   return b.updated - a.updated || Buffer.compare(Buffer.from(b.id), Buffer.from(a.id));
+}
+
+/** @throws MeshError `aborted` for an attempt that is not the newest at its part */
+function assertNewest({ attempts }: StoredInvocation, attempt: Attempt | undefined): void {
+  if (attempt && attempts.get(attempt.part) !== attempt.number) throw newerAttemptError();
 }

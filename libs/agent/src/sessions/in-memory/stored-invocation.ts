@@ -1,6 +1,13 @@
 import { toJson } from '@agentmesh/protocol';
 import { runName } from '../../events/run-ids.ts';
-import { type InvocationRecord, type RunEnd, type RunEnding, recordedEnd } from '../invocations.ts';
+import {
+  closedPartError,
+  type InvocationRecord,
+  type RunEnd,
+  type RunEnding,
+  recordedEnd,
+  type SessionWork,
+} from '../invocations.ts';
 import { takeoverError } from '../session-errors.ts';
 import type { Delivery } from '../session-leases.ts';
 import { type JsonMap, withPrefix } from './event-log.ts';
@@ -20,6 +27,10 @@ export interface StoredInvocation {
   delivery?: Delivery | undefined;
   /** The name of the run that had the session last. */
   taken?: string;
+  /** The agent whose service took the session last. */
+  agent?: string;
+  /** The tools that work on calls, by the ids of the calls. */
+  calls: Map<string, string>;
   /** The place in the order of acceptance of each run that waited, by its name. */
   places: Map<string, number>;
   /** Number of the newest attempt by part. */
@@ -53,6 +64,7 @@ export function newInvocation(owner: string): StoredInvocation {
     tokens: 0,
     token: 0,
     begun: 0,
+    calls: new Map(),
     places: new Map(),
     attempts: new Map(),
     seqs: new Map(),
@@ -84,6 +96,28 @@ export function beginRun(invocation: StoredInvocation, run: string): void {
   invocation.before = invocation.run;
   invocation.run = run;
   invocation.begun = 0;
+}
+
+/** The number of attempts that stands for a closed part. */
+const closedPart = Number.MAX_SAFE_INTEGER;
+
+/** Begins an attempt at a part, and returns its number. @throws MeshError `cancelled` for a closed part */
+export function beginAttempt({ attempts }: StoredInvocation, part: string): number {
+  const number = (attempts.get(part) ?? 0) + 1;
+  if (number > closedPart) throw closedPartError();
+  attempts.set(part, number);
+  return number;
+}
+
+/** Closes a part for good. */
+export function closePart({ attempts }: StoredInvocation, part: string): void {
+  attempts.set(part, closedPart);
+}
+
+/** Returns the services that work for an invocation. */
+export function workOf(invocationId: string, { agent, attempts, calls }: StoredInvocation): SessionWork {
+  const parts = [...attempts].filter(([, number]) => number !== closedPart).map(([part]) => part);
+  return { invocationId, ...(agent !== undefined && { agent }), parts, tools: [...new Set(calls.values())] };
 }
 
 /** Tells whether the message repeats the work of the current delivery under another id. */

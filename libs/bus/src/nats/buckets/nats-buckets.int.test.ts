@@ -86,6 +86,20 @@ describe('buckets beside the client library of NATS', () => {
     await expect(Array.fromAsync(broken.bytes)).rejects.toMatchObject({ code: 'internal' });
   });
 
+  it('take no rollups for claims, also when an earlier version has made their streams', async () => {
+    const manager = await jetstreamManager(connection);
+    const name = `OBJ_${subjects().claimBucket('work')}`;
+    await manager.streams.delete(name);
+    const [one, two] = [
+      `$O.${subjects().claimBucket('work')}.C.>`,
+      `$O.${subjects().claimBucket('work')}.M.>`,
+    ];
+    await manager.streams.add({ name, subjects: [one, two], allow_rollup_hdrs: true, allow_direct: true });
+    await provision({ url: server.url, agents: [] });
+    const { config } = await manager.streams.info(name);
+    expect(config).toMatchObject({ allow_rollup_hdrs: false, deny_delete: true });
+  });
+
   it('say what to do when nothing was provisioned', async () => {
     const objects = bus.objects('NONE');
     const error = { code: 'failed_precondition', message: expect.stringContaining('provision') };

@@ -3,8 +3,10 @@ import { jetstream } from '@nats-io/jetstream';
 import type { NatsConnection } from '@nats-io/nats-core';
 import type { BrokerLink } from '../../bus/broker-link.ts';
 import type { ObjectBucket, OpenedObject, StoredObject } from '../../bus/buckets.ts';
-import { messageOrNone, streamApi } from '../wire/jetstream-api.ts';
+import { messageFrom, messageOrNone, streamApi } from '../wire/jetstream-api.ts';
+import { objectPieces } from './object-pieces.ts';
 import {
+  digestPrefix,
   firstSeqKey,
   type ObjectInfo,
   objectInfoSchema,
@@ -16,21 +18,45 @@ import { writeObject } from './object-writer.ts';
 const attemptMs = 2_000;
 const isToken = /^[\w-]+$/;
 
+interface ObjectBucketOptions {
+  connection: NatsConnection;
+  link: BrokerLink;
+  bucket: string;
+  /**
+   * True for a bucket in which the first record of an object counts: every service may write to it, and none can
+   * replace the record of another one.
+   */
+  isWrittenOnce: boolean;
+  /** Notes a subject whose refusal is not reported as a defect. */
+  expectDenied(subject: string): void;
+}
+
 /**
  * Opens a bucket of the Object Store of NATS (its ADR-20), which other clients of the Object Store can read
  * and write too. Reads without consumers, and makes and deletes no streams. The bucket needs only the rights
  * to publish below `$O.<bucket>`, and to read and purge this one stream.
  */
-export function openObjects(connection: NatsConnection, link: BrokerLink, bucket: string): ObjectBucket {
+export function openObjects({
+  connection,
+  link,
+  bucket,
+  isWrittenOnce,
+  expectDenied,
+}: ObjectBucketOptions): ObjectBucket {
   const stream = `OBJ_${bucket}`;
+  // The caller gets the refusal as an error.
+  expectDenied(`$JS.API.STREAM.PURGE.${stream}`);
   const api = streamApi(connection, link);
   const js = jetstream(connection, { timeout: attemptMs });
   const subjects = objectSubjects(bucket);
   const writer = { connection, link, js, bucket, subjects };
 
   async function readInfo(id: string): Promise<ObjectInfo | undefined> {
+    const subject = subjects.info(id);
     const message = await api.repeat(`read ${bucket}`, async () =>
-      messageOrNone((await api.manager()).streams.getMessage(stream, { last_by_subj: subjects.info(id) })),
+      isWrittenOnce
+        ? messageFrom(await api.manager(), { stream, subject, from: 1 })
+        : messageOrNone((await api.manager()).streams.getMessage(stream, { last_by_subj: subject })),
     );
     const info = message && parse(objectInfoSchema, message.json(), `object ${id}`);
     return info?.deleted ? undefined : info;
@@ -64,6 +90,14 @@ export function openObjects(connection: NatsConnection, link: BrokerLink, bucket
         throw error;
       }
     },
+
+    ...objectPieces({
+      ...{ writer, api, stream },
+      async firstOf(id) {
+        const info = await readInfo(id);
+        return info && (Number(info.metadata?.[firstSeqKey]) || 0);
+      },
+    }),
 
     async info(id) {
       const info = await readInfo(id);
@@ -105,9 +139,13 @@ export function openObjects(connection: NatsConnection, link: BrokerLink, bucket
   }
 }
 
-function storedOf({ size, mtime, metadata }: ObjectInfo): StoredObject {
+function storedOf({ size, mtime, metadata, digest }: ObjectInfo): StoredObject {
   const { [firstSeqKey]: _first, ...userMetadata } = metadata ?? {};
-  return { size, createTime: mtime === undefined ? 0 : Date.parse(mtime), metadata: userMetadata };
+  const isSha256 = digest.startsWith(digestPrefix);
+  return {
+    ...{ size, createTime: mtime === undefined ? 0 : Date.parse(mtime), metadata: userMetadata },
+    digest: isSha256 ? digest.slice(digestPrefix.length).replace(/=+$/, '') : undefined,
+  };
 }
 
 function idOf(bucket: string, subject: string): string | undefined {

@@ -17,7 +17,10 @@ export const objectInfoSchema = z.object({
 });
 export type ObjectInfo = z.infer<typeof objectInfoSchema>;
 
-export const digestOf = (hash: Buffer) => `SHA-256=${paddedBase64url(hash)}`;
+/** The beginning of a digest that is the SHA-256 of an object. */
+export const digestPrefix = 'SHA-256=';
+
+export const digestOf = (hash: Buffer) => `${digestPrefix}${paddedBase64url(hash)}`;
 
 /**
  * The metadata key for the stream number of the first piece. Without it the server would search from the
@@ -90,7 +93,8 @@ export function readChunks(source: ChunkSource, info: ObjectInfo): ReadableStrea
   );
 }
 
-async function readChunk(
+/** Returns the first piece of an object from a number on. */
+export async function readChunk(
   { connection, api, stream, subject }: ChunkSource,
   seq: number,
 ): Promise<{ seq: number; bytes: Uint8Array } | undefined> {

@@ -1,6 +1,6 @@
-import { createHash, randomBytes } from 'node:crypto';
-import { type JetStreamClient, JsHeaders } from '@nats-io/jetstream';
-import { headers, type NatsConnection } from '@nats-io/nats-core';
+import { createHash, randomBytes, randomUUID } from 'node:crypto';
+import type { JetStreamClient } from '@nats-io/jetstream';
+import type { NatsConnection } from '@nats-io/nats-core';
 import type { BrokerLink } from '../../bus/broker-link.ts';
 import { untilStored } from '../wire/enqueue.ts';
 import { chunksOf } from './chunks.ts';
@@ -27,13 +27,29 @@ export async function writeObject(
   metadata: Record<string, string>,
   onId: (id: string) => void,
 ): Promise<{ id: string; size: number }> {
-  const { bucket, js, subjects } = writer;
   const id = randomBytes(16).toString('hex');
   onId(id);
-  const store = <T>(publish: () => Promise<T>) =>
-    untilStored(writer.connection, writer.link, `write to ${bucket}`, publish);
-  const { firstSeq, ...totals } = await writeChunks(writer, id, bytes);
-  const info = {
+  const totals = await writeChunks(writer, id, bytes);
+  await writeInfo(writer, objectInfo(writer.bucket, id, totals, metadata));
+  return { id, size: totals.size };
+}
+
+/** The facts about the stored pieces of an object. */
+interface Totals {
+  size: number;
+  chunks: number;
+  digest: string;
+  firstSeq: number;
+}
+
+/** Makes the record of an object. */
+export function objectInfo(
+  bucket: string,
+  id: string,
+  { firstSeq, ...totals }: Totals,
+  metadata: Record<string, string>,
+) {
+  return {
     name: id,
     bucket,
     nuid: id,
@@ -42,10 +58,20 @@ export async function writeObject(
     options: { max_chunk_size: chunkBytes },
     metadata: { ...metadata, [firstSeqKey]: String(firstSeq) },
   };
-  const options = { headers: headers(), msgID: `${id}.info` };
-  options.headers.set(JsHeaders.RollupHdr, JsHeaders.RollupValueSubject);
-  await store(() => js.publish(subjects.info(id), JSON.stringify(info), options));
-  return { id, size: totals.size };
+}
+
+/**
+ * Stores the record of an object: from now on readers find the object. The record has no rollup, because each object
+ * has one, and the ids of messages are random, because a service that knew them could publish under them first.
+ */
+export async function writeInfo(
+  { connection, link, js, bucket, subjects }: ObjectWriter,
+  info: ReturnType<typeof objectInfo>,
+): Promise<void> {
+  const msgID = `${randomUUID()}.info`;
+  await untilStored(connection, link, `write to ${bucket}`, () =>
+    js.publish(subjects.info(info.name), JSON.stringify(info), { msgID }),
+  );
 }
 
 /**
@@ -56,11 +82,12 @@ async function writeChunks(
   { connection, link, js, bucket, subjects }: ObjectWriter,
   id: string,
   bytes: AsyncIterable<Uint8Array>,
-) {
+): Promise<Totals> {
   const hash = createHash('sha256');
+  const nonce = randomUUID();
   let [size, chunks, firstSeq] = [0, 0, 0];
   for await (const chunk of chunksOf(bytes, chunkBytes)) {
-    const msgID = `${id}.${chunks}`;
+    const msgID = `${nonce}.${chunks}`;
     const ack = await untilStored(connection, link, `write to ${bucket}`, () =>
       js.publish(subjects.chunks(id), chunk, { msgID }),
     );

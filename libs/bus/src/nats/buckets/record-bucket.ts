@@ -14,7 +14,12 @@ const wrongLastSequence = 10071;
  * Opens a key-value bucket of NATS as a {@link RecordBucket}. It needs no consumers, and a removed key leaves
  * nothing behind.
  */
-export function openRecords(connection: NatsConnection, link: BrokerLink, bucket: string): RecordBucket {
+export function openRecords(
+  connection: NatsConnection,
+  link: BrokerLink,
+  bucket: string,
+  expectDenied: (subject: string) => void,
+): RecordBucket {
   const stream = `KV_${bucket}`;
   const api = streamApi(connection, link);
   const js = jetstream(connection, { timeout: attemptMs });
@@ -42,6 +47,22 @@ export function openRecords(connection: NatsConnection, link: BrokerLink, bucket
   }
 
   return {
+    async isReadable() {
+      expectDenied(`$JS.API.STREAM.MSG.GET.${stream}`);
+      const reading = async () =>
+        messageOrNone((await api.manager()).streams.getMessage(stream, { last_by_subj: subjectOf('none') }));
+      try {
+        await api.repeat(`read ${bucket}`, reading);
+        return true;
+      } catch (thrown) {
+        const { code } = MeshError.from(thrown);
+        // Without the bucket, the first use of it says what to do.
+        if (code === 'failed_precondition') return true;
+        if (code === 'permission_denied') return false;
+        throw thrown;
+      }
+    },
+
     async read(key) {
       const subject = subjectOf(key);
       const message = await api.repeat(`read ${bucket}`, async () =>

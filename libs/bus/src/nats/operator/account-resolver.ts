@@ -6,6 +6,8 @@ import { fromNats } from '../wire/nats-errors.ts';
 
 /** The stores of accounts of all NATS servers: the resolver of type `full`. */
 export interface AccountResolver extends AsyncDisposable {
+  /** The number of servers that answered when the connection was made. */
+  readonly servers: number;
   /**
    * Gives the JWT of an account to all servers, which apply it at once.
    *
@@ -43,6 +45,7 @@ export async function openResolver(
   try {
     const servers = await countServers(connection);
     return {
+      servers,
       push: (jwt) => tellAll(connection, servers, jwt),
       [Symbol.asyncDispose]: () => connection.close(),
     };

@@ -224,16 +224,18 @@ async function putAuditStream(
 async function putObjectStream(
   manager: JetStreamManager,
   bucket: string,
-  { storage, replicas, ttlMs = 0 }: { storage: StorageType; replicas: number; ttlMs?: number },
+  { storage, replicas, ttlMs }: { storage: StorageType; replicas: number; ttlMs?: number },
 ): Promise<void> {
   await putStream(manager, {
     name: `OBJ_${bucket}`,
     subjects: [`$O.${bucket}.C.>`, `$O.${bucket}.M.>`],
     storage,
     num_replicas: replicas,
-    max_age: nanos(ttlMs),
+    max_age: nanos(ttlMs ?? 0),
     discard: DiscardPolicy.New,
-    allow_rollup_hdrs: true,
+    // Each service writes to the buckets of claims. With a rollup, a message could remove all others.
+    allow_rollup_hdrs: ttlMs === undefined,
+    deny_delete: ttlMs !== undefined,
     allow_direct: true,
     duplicate_window: nanos(duplicateWindowMs),
   });

@@ -1,5 +1,5 @@
-import { parse, subjects } from '@agentmesh/protocol';
-import type { Msg, NatsConnection } from '@nats-io/nats-core';
+import { header, parse, subjects } from '@agentmesh/protocol';
+import { headers, type Msg, type NatsConnection } from '@nats-io/nats-core';
 import { z } from 'zod';
 import { dial } from '../wire/dial.ts';
 import { fromNats, isNobodyThere } from '../wire/nats-errors.ts';
@@ -8,7 +8,7 @@ import type { OperatorOptions } from './stored-cards.ts';
 /** One replica that is up, with its counters since it started. */
 export interface ReplicaStats {
   replica: string;
-  /** Absent where the accounts of NATS let the operator ask for replicas, and not for their counters. */
+  /** Absent for a service in another language that does not count. */
   load?: ReplicaLoad;
 }
 
@@ -17,13 +17,11 @@ export interface ReplicaLoad {
   started: string;
   requests: number;
   errors: number;
-  /** The last error; '' without one. */
-  lastError: string;
 }
 
 /** The counters of services, for an operator. */
 export interface ServiceStats extends AsyncDisposable {
-  /** Returns all replicas of a service that answer `$SRV.PING` and `$SRV.STATS` (ADR-32 of NATS). */
+  /** Returns all replicas of a service that answer a ping (`$SRV.PING`, ADR-32 of NATS). */
   of(service: string): Promise<ReplicaStats[]>;
 }
 
@@ -32,11 +30,9 @@ const longestMs = 1_000;
 const stallMs = 300;
 
 const pingSchema = z.object({ id: z.string() });
-const statsSchema = pingSchema.extend({
+const statsSchema = z.object({
   started: z.string(),
-  endpoints: z.array(
-    z.object({ num_requests: z.number(), num_errors: z.number(), last_error: z.string().default('') }),
-  ),
+  endpoints: z.array(z.object({ num_requests: z.number(), num_errors: z.number() })),
 });
 
 /**
@@ -50,16 +46,13 @@ export async function openServiceStats(options: OperatorOptions): Promise<Servic
   return {
     async of(service) {
       const name = names.shownAs(service);
-      const [pings, loads] = await Promise.all([
-        ask(connection, `$SRV.PING.${name}`),
-        ask(connection, `$SRV.STATS.${name}`),
-      ]);
-      const loadOf = new Map(loads.map(readLoad));
-      const ids = pings.map((message) => parse(pingSchema, message.json(), 'the answer to a ping').id);
-      return ids.sort().map((replica) => {
-        const load = loadOf.get(replica);
-        return { replica, ...(load && { load }) };
+      const answers = await ask(connection, `$SRV.PING.${name}`);
+      const replicas = answers.map((answer) => {
+        const { id } = parse(pingSchema, answer.json(), 'the answer to a ping');
+        const load = loadIn(answer);
+        return { replica: id, ...(load && { load }) };
       });
+      return replicas.sort((a, b) => (a.replica < b.replica ? -1 : 1));
     },
     [Symbol.asyncDispose]: () => connection.close(),
   };
@@ -67,7 +60,9 @@ export async function openServiceStats(options: OperatorOptions): Promise<Servic
 
 /** Returns the answers of all replicas. */
 async function ask(connection: NatsConnection, subject: string): Promise<Msg[]> {
-  const options = { strategy: 'stall' as const, maxWait: longestMs, stall: stallMs };
+  const asked = headers();
+  asked.set(header.accept, 'stats');
+  const options = { strategy: 'stall' as const, maxWait: longestMs, stall: stallMs, headers: asked };
   const answers: Msg[] = [];
   try {
     for await (const message of await connection.requestMany(subject, undefined, options))
@@ -78,17 +73,13 @@ async function ask(connection: NatsConnection, subject: string): Promise<Msg[]> 
   return answers;
 }
 
-function readLoad(message: Msg): [string, ReplicaLoad] {
-  const { id, started, endpoints } = parse(statsSchema, message.json(), `the counters on ${message.subject}`);
-  const sum = (count: (endpoint: (typeof endpoints)[number]) => number) =>
-    endpoints.reduce((total, endpoint) => total + count(endpoint), 0);
-  return [
-    id,
-    {
-      started,
-      requests: sum(({ num_requests }) => num_requests),
-      errors: sum(({ num_errors }) => num_errors),
-      lastError: endpoints.findLast(({ last_error }) => last_error !== '')?.last_error ?? '',
-    },
-  ];
+function loadIn(answer: Msg): ReplicaLoad | undefined {
+  const { success, data } = statsSchema.safeParse(answer.json());
+  if (!success) return undefined;
+  const { started, endpoints } = data;
+  return {
+    started,
+    requests: endpoints.reduce((total, { num_requests }) => total + num_requests, 0),
+    errors: endpoints.reduce((total, { num_errors }) => total + num_errors, 0),
+  };
 }

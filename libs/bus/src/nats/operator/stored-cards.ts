@@ -1,4 +1,13 @@
-import { type Card, cardSchema, MeshError, parse, type ServiceKind, subjects } from '@agentmesh/protocol';
+import {
+  type Card,
+  MeshError,
+  type Provisioned,
+  parse,
+  provisionedSchema,
+  readCard,
+  type ServiceKind,
+  subjects,
+} from '@agentmesh/protocol';
 import { Kvm } from '@nats-io/kv';
 import type { NatsConnection } from '@nats-io/nats-core';
 import { decodeJson } from '../../messages/json.ts';
@@ -15,8 +24,10 @@ export interface OperatorOptions extends NatsAddress {
 
 /** The cards of a mesh, for an operator. A service that is renamed or removed leaves its card behind. */
 export interface StoredCards extends AsyncDisposable {
-  /** Lists all cards, sorted by kind and name. */
+  /** Lists all cards that can be read, sorted by kind and name. */
   list(): Promise<Card[]>;
+  /** Returns a sentence for each card that services ignore, because it is not valid. */
+  problems(): Promise<string[]>;
   /** Tells whether a replica of the service is up. */
   isServed(name: string): Promise<boolean>;
   /**
@@ -26,6 +37,10 @@ export interface StoredCards extends AsyncDisposable {
    * the service until its next start
    */
   remove(kind: ServiceKind, name: string): Promise<void>;
+  /** Writes the record for which an agent is provisioned: the facts that other services believe. */
+  putRecord(record: Provisioned): Promise<void>;
+  /** Removes the record of an agent, if there is one. */
+  removeRecord(agent: string): Promise<void>;
 }
 
 /**
@@ -42,16 +57,21 @@ export async function openCards(options: OperatorOptions): Promise<StoredCards> 
     await readBucket(connection, names.cardBucket).catch((thrown: unknown) => {
       throw fromNats(thrown, 'read cards');
     });
-  const list = async () => {
+  const openBucket = () => new Kvm(connection).open(names.cardBucket);
+  const readAll = async () => {
     const stored = [...(await read())].filter(([key]) => /^(?:agent|tool)\./.test(key));
-    const cards = stored.map(([key, bytes]) => parse(cardSchema, decodeJson(bytes), `card ${key}`));
+    return stored.map(([key, bytes]) => readOne(key, bytes));
+  };
+  const list = async () => {
+    const cards = (await readAll()).filter((each) => typeof each !== 'string');
     return cards.sort((a, b) => `${a.kind} ${a.name}`.localeCompare(`${b.kind} ${b.name}`));
   };
   return {
     list,
+    problems: async () => (await readAll()).filter((each) => typeof each === 'string').sort(),
     isServed,
     async remove(kind, name) {
-      if (!(await list()).some((card) => card.kind === kind && card.name === name))
+      if (!(await read()).has(names.cardKey(kind, name)))
         throw new MeshError(
           'not_found',
           `there is no card of ${kind} ${name}; list them to see which there are`,
@@ -59,13 +79,31 @@ export async function openCards(options: OperatorOptions): Promise<StoredCards> 
       if (await isServed(name)) {
         throw new MeshError('failed_precondition', `${kind} ${name} is up; stop its replicas first`);
       }
-      const bucket = await new Kvm(connection).open(names.cardBucket);
+      const bucket = await openBucket();
       await bucket.delete(names.cardKey(kind, name));
-      // The app of a removed agent is free for another one.
       if (kind === 'agent') await bucket.delete(names.provisionedKey(name));
+    },
+    async putRecord(record) {
+      const { name } = parse(provisionedSchema, record, `the record of agent ${record.name}`);
+      const bucket = await openBucket();
+      await bucket.put(names.provisionedKey(name), JSON.stringify(record));
+    },
+    // The app of a removed agent is free for another one.
+    async removeRecord(agent) {
+      const bucket = await openBucket();
+      await bucket.delete(names.provisionedKey(agent));
     },
     [Symbol.asyncDispose]: () => connection.close(),
   };
+}
+
+/** Reads a card; returns the problem of a card that is not valid. */
+function readOne(key: string, bytes: Uint8Array): Card | string {
+  try {
+    return readCard(decodeJson(bytes), `card ${key}`);
+  } catch (thrown) {
+    return MeshError.from(thrown).message;
+  }
 }
 
 async function answers(connection: NatsConnection, subject: string): Promise<boolean> {

@@ -238,7 +238,7 @@ it('removes large payloads to which nothing leads, and keeps those of messages a
   const buried = await payloads.put(bytes());
   await sender.enqueue(
     names.dead('agent', 'two'),
-    { headers: { [header.claim]: `work.${buried.id}.3` } },
+    { headers: { [header.claim]: `work.${buried.id}.3.${'k'.repeat(43)}` } },
     { messageId: 'buried' },
   );
   const lost = await payloads.put(bytes());

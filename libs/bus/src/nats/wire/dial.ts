@@ -10,6 +10,10 @@ import { readTls } from './tls.ts';
 
 const defaultConnectTimeoutMs = 10_000;
 const dialPauseMs = 250;
+/** The least and the largest pause between two attempts to connect again, in ms. */
+const reconnectMs = { least: 50, most: 150 };
+/** The number of refused logins after which the pause grows no more: it is 3 to 10 s then. */
+const mostRefusals = 7;
 
 /**
  * Connects; tries until a server answers or the time is over. The client's own waiting has no limit, and does
@@ -25,6 +29,7 @@ export async function dial(
   const tls = readTls(servers, address.tls);
   const credentials = address.credsFile === undefined ? login : credsLogin(address.credsFile, login);
   const giveUpAt = performance.now() + timeoutMs;
+  const refusals = { count: 0 };
   for (;;) {
     const remainingMs = giveUpAt - performance.now();
     try {
@@ -38,12 +43,14 @@ export async function dial(
         maxReconnectAttempts: -1,
         ignoreAuthErrorAbort: true,
         // The client waits for this time since its last try at the same server.
-        reconnectDelayHandler: () => 50 + Math.random() * 100,
+        reconnectDelayHandler: () => pauseAfter(refusals.count),
         pingInterval: 5_000,
         maxPingOut: 2,
         timeout: Math.max(100, Math.min(5_000, remainingMs)),
       };
-      return await closingSockets(() => connect(options));
+      const connection = await closingSockets(() => connect(options));
+      countRefusals(connection, refusals).catch(() => {});
+      return connection;
     } catch (thrown) {
       if (rootCause(thrown) instanceof AuthorizationError) throw fromNats(thrown, 'connect');
       if (giveUpAt - performance.now() <= dialPauseMs) {
@@ -52,6 +59,23 @@ export async function dial(
       await delay(dialPauseMs);
     }
   }
+}
+
+/**
+ * Counts the logins that the server has refused since the last connection. A service whose account was removed
+ * would otherwise log in ten times a second for ever; a login by a key costs both sides more than other messages.
+ */
+async function countRefusals(connection: NatsConnection, refusals: { count: number }): Promise<void> {
+  for await (const status of connection.status()) {
+    if (status.type === 'reconnect') refusals.count = 0;
+    if (status.type === 'error' && status.error instanceof AuthorizationError) refusals.count += 1;
+  }
+}
+
+function pauseAfter(refusals: number): number {
+  const { least, most } = reconnectMs;
+  const factor = 2 ** Math.min(Math.max(refusals - 1, 0), mostRefusals - 1);
+  return factor * (least + Math.random() * (most - least));
 }
 
 /**

@@ -7,6 +7,8 @@ export interface ConnectionStatus {
   readonly closed: AbortSignal;
   onConnected(listener: () => void): () => void;
   onDenied(listener: (subject: string) => void): () => void;
+  /** Notes a subject whose refusal is an answer and no defect, so that it is not reported. */
+  expectDenied(subject: string): void;
 }
 
 /** Follows the client's reports about its connection. */
@@ -14,6 +16,7 @@ export function watchStatus(connection: NatsConnection, onError: OnError): Conne
   const closing = new AbortController();
   const connectedListeners = new Set<() => void>();
   const deniedListeners = new Set<(subject: string) => void>();
+  const expectedDenials = new Set<string>();
   let connected = true;
 
   async function follow() {
@@ -34,7 +37,7 @@ export function watchStatus(connection: NatsConnection, onError: OnError): Conne
    */
   function onServerError(error: Error) {
     if (error instanceof PermissionViolationError) {
-      if (error.operation !== 'publish') return;
+      if (error.operation !== 'publish' || expectedDenials.has(error.subject)) return;
       onError(fromNats(error, 'send'), 'nats connection');
       for (const listener of [...deniedListeners]) listener(error.subject);
       return;
@@ -55,6 +58,7 @@ export function watchStatus(connection: NatsConnection, onError: OnError): Conne
     closed: closing.signal,
     onConnected: (listener) => add(connectedListeners, listener),
     onDenied: (listener) => add(deniedListeners, listener),
+    expectDenied: (subject) => void expectedDenials.add(subject),
   };
 }
 

@@ -41,3 +41,25 @@ it('a replica has one open request at a time, busy or idle, and none when all it
   await consuming.stop({ graceMs: 0 });
   await raw.close();
 }, 20_000);
+
+it('as many items as there are slots are at work at once, however many that is', async () => {
+  await using nats = await startNats();
+  await provision({ url: nats.url, agents: ['one'], storage: 'memory' });
+  await using bus = await connectNats({ url: nats.url, service: 'agent_one', cards: false });
+  const count = 1_200;
+  const { promise: released, resolve: release } = Promise.withResolvers<void>();
+  let begun = 0;
+  const handler = async () => {
+    begun += 1;
+    await released;
+    return { done: true } as const;
+  };
+  const consuming = await bus.consumeRuns('one', handler, { slots: count });
+  const all = Array.from({ length: count }, (_, n) =>
+    bus.enqueue(names.agentRun('one', `s${n}`), { n }, { messageId: `${n}` }),
+  );
+  await Promise.all(all);
+  await expect.poll(() => begun, { timeout: 10_000 }).toBe(count);
+  release();
+  await consuming.stop();
+}, 30_000);

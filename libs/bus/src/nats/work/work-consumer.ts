@@ -9,7 +9,8 @@ import { isTaken } from '../wire/nats-errors.ts';
  */
 export const defaultAckWaitMs = 1_500;
 
-const maxAckPending = 1_000;
+/** No limit: replicas ask for no more than they have free slots for. */
+const maxAckPending = -1;
 /**
  * The number of pull requests that may wait at once: one per replica with a free slot. It cannot be changed
  * later.

@@ -29,9 +29,9 @@ end
  * and 'rewound' where all summaries are void. `opened` are the new pending calls, each its field and JSON;
  * `closed` are the calls that are no longer pending, each its field, its id and its answer. `aside` is 1 for
  * an event that is committed beside a run. `endJson` is the end of the run `endRun`, or ''; `endResume` is
- * the same name for a run that continues the invocation, or ''.
+ * the same name for a run that continues the invocation, or ''. `calls` is the number of model calls to count.
  *
- * Returns seq, 1 for a repetition, and the outbox; or a word for the reason why nothing was done.
+ * Returns seq, 1 for a repetition, the outbox, and the model calls of the invocation; or a word for the reason why nothing was done.
  */
 export const commitScript = defineScript(
   {
@@ -73,6 +73,7 @@ export const commitScript = defineScript(
       'endJson',
       'endRun',
       'endResume',
+      'calls',
     ],
     lists: ['sessionState', 'userState', 'tempState', 'appState', 'opened', 'closed', 'asks', 'answers'],
   },
@@ -80,31 +81,38 @@ export const commitScript = defineScript(
 local seq, holder, hidden = unpack(redis.call('HMGET', session, 'seq', 'lease', 'hidden'))
 if not seq then return 'gone' end
 local commit, from = 'event:' .. session_token .. ':' .. event_id, 'from:' .. session_token
-local token, run, ended, before, at_attempt, known_first, begun = unpack(
-  redis.call('HMGET', invocation, 'token', 'run', 'end', commit, 'part:' .. part, from, 'begun'))
+local token, run, ended, before, at_attempt, known_first, begun, counted = unpack(
+  redis.call('HMGET', invocation, 'token', 'run', 'end', commit, 'part:' .. part, from, 'begun', 'calls'))
 if is_older(fencing_token, token) then return 'fenced' end
 if fencing_token ~= '' then
   -- Nobody holds the session of a call: it belongs to the run of its caller.
   if holder ~= (run or invocation_id) and (holder or hidden == '0') then return 'fenced' end
-  if has_ended(invocation, run, ended) then return 'fenced' end
 end
+local over = has_ended(invocation, run, ended)
+if over and fencing_token ~= '' then return 'fenced' end
 if part ~= '' and at_attempt ~= attempt then return 'repeated' end
-if before then return { tonumber(before), 1, redis.call('XRANGE', outbox, '-', '+') } end
+counted = tonumber(counted or 0)
+if before then return { tonumber(before), 1, redis.call('XRANGE', outbox, '-', '+'), counted } end
 if tonumber(known_seq) > tonumber(seq) then return 'other' end
 if while_open ~= '' and redis.call('HEXISTS', pending, while_open) == 0 then return 'late' end
 if aside == '1' and redis.call('EXISTS', invocation) == 0 then
   redis.call('HSET', invocation, 'end', '{"status":"completed"}')
+  over = true
 end
 seq = tonumber(seq) + 1
 redis.call('XADD', events, '0-' .. seq, 'e', event)
 local list = hidden == '0' and sessions or hidden_sessions
 redis.call('ZADD', list, timestamp, id)
 local first = note_turn(seq, known_first)
-redis.call('HSET', session, 'seq', seq, 'updated', timestamp, 'by:' .. author, seq)
+local facts = { 'seq', seq, 'updated', timestamp, 'by:' .. author, seq }
 -- The first event that the holding run needs; events that others commit beside it do not change it.
-if fencing_token ~= '' then redis.call('HSET', session, 'work', first) end
+if fencing_token ~= '' then
+  facts[7], facts[8] = 'work', first
+end
+redis.call('HSET', session, unpack(facts))
 redis.call('HSET', invocation, commit, seq, from, first)
 if begun and fencing_token ~= '' then redis.call('HDEL', invocation, 'begun') end
+if calls ~= '0' then counted = redis.call('HINCRBY', invocation, 'calls', calls) end
 if model_tokens ~= '0' then redis.call('HINCRBY', invocation, 'tokens', model_tokens) end
 write_fields(state, '', session_state)
 write_fields(user, '', user_state)
@@ -117,11 +125,12 @@ end
 if end_json ~= '' then
   redis.call('HSETNX', invocation, end_field(end_resume), end_json)
   leave_session(end_run)
+  over = nil
 end
-touch_invocation(invocation, index, session_token, running_ms, ended_ms)
+touch_invocation(invocation, index, session_token, running_ms, ended_ms, over)
 trim(session, events, pending, answered, invocation, session_token, seq, most)
 retain(session, events, state, list, session_ends, answered, id, ttl)
 -- The next read applies what a crash has left in the outbox.
-return { seq, 0, #app_state > 0 and redis.call('XRANGE', outbox, '-', '+') or {} }
+return { seq, 0, #app_state > 0 and redis.call('XRANGE', outbox, '-', '+') or {}, counted }
 `,
 );

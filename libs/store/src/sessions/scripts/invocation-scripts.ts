@@ -19,10 +19,11 @@ local function is_over(key) return has_ended(key, unpack(redis.call('HMGET', key
 `;
 
 // Sets the time for which an invocation is kept, again when a part of it is over: each commit would else cost
-// eight commands more.
+// eight commands more. `over` tells whether its current run has ended, for callers that know.
 export const touchInvocation = `${endField}${noteKey}
-local function touch_invocation(key, index, session, running_ms, ended_ms)
-  local ttl = tonumber(is_over(key) and ended_ms or running_ms)
+local function touch_invocation(key, index, session, running_ms, ended_ms, over)
+  if over == nil then over = is_over(key) end
+  local ttl = tonumber(over and ended_ms or running_ms)
   local left = redis.call('PTTL', key)
   if left <= ttl and left > ttl * 23 / 24 then return end
   redis.call('HSETNX', key, 'owner', session)
@@ -98,6 +99,23 @@ touch_invocation(invocation, index, session_token, running_ms, ended_ms)
 `,
 );
 
+/** Notes the tool that works on a call. */
+export const noteCallOfToolScript = defineScript(
+  { keys: ['invocation', 'index'], args: ['sessionToken', 'runningMs', 'endedMs', 'callId', 'tool'] },
+  `${touchInvocation}
+redis.call('HSET', invocation, 'call:' .. call_id, tool)
+touch_invocation(invocation, index, session_token, running_ms, ended_ms)
+`,
+);
+
+/** Removes the note of a call. */
+export const dropCallOfToolScript = defineScript(
+  { keys: ['invocation'], args: ['callId'] },
+  `return redis.call('HDEL', invocation, 'call:' .. call_id)
+`,
+  'frees',
+);
+
 /** Counts a model call; `fencingToken` is the invocation's or ''. */
 export const countScript = defineScript(
   { keys: ['invocation', 'index'], args: ['sessionToken', 'runningMs', 'endedMs', 'fencingToken'] },
@@ -112,7 +130,8 @@ return calls
 /**
  * Ends a run: `fencingToken` is the invocation's or ''; `run` is the run's name; `resume` is the same for a
  * run that continues an invocation, or ''; `refused` is 1 when the run was refused: then the invocation
- * returns to its state before the run.
+ * returns to its state before the run. Returns the record, the number of the session's last event, and 1 when
+ * no run is to be started: none has the session or waits for it, and none of the user waits for a free session.
  */
 export const endScript = defineScript(
   {
@@ -128,6 +147,8 @@ if refused == '1' and resume ~= '' and redis.call('HGET', invocation, 'run') == 
 end
 leave_session(run)
 touch_invocation(invocation, index, session_token, running_ms, ended_ms)
-return read_invocation(invocation)
+local seq, holder = unpack(redis.call('HMGET', session, 'seq', 'lease'))
+local is_idle = not holder and redis.call('EXISTS', waiting, ready) == 0
+return { read_invocation(invocation), tonumber(seq or 0), is_idle and 1 or 0 }
 `,
 );

@@ -1,5 +1,6 @@
 import { getFunctionCalls, getFunctionResponses } from '@agentmesh/agent';
 import type { AgentCard, Event } from '@agentmesh/protocol';
+import { attributes, quote } from './dot.ts';
 
 const colors = { background: '#333537', plain: '#cccccc', lit: '#0F5223', litEdge: '#69CB87' };
 
@@ -84,19 +85,4 @@ function edge({ from, to }: Step, lit: Step | undefined): string {
     ? { color: colors.litEdge, ...(lit.back && { dir: 'back' }) }
     : { color: colors.plain, arrowhead: 'none' };
   return `${quote(from)} -> ${quote(to)} [${attributes(look)}];`;
-}
-
-function attributes(values: Record<string, string>): string {
-  return Object.entries(values)
-    .map(([key, value]) => `${key}=${quote(value)}`)
-    .join(', ');
-}
-
-/**
- * Returns a quoted string. Names of calls come from a model, so quotes and backslashes are escaped: a quote
- * would end the string, a backslash would begin one of Graphviz' escapes.
- */
-function quote(text: string): string {
-  const plain = text.replace(/\p{Cc}/gu, ' ').replace(/[\\"]/g, (char) => `\\${char}`);
-  return `"${plain}"`;
 }

@@ -11,17 +11,18 @@ import { startRequestedRun } from '../../runs/start-requested-run.ts';
 import { streamRun } from '../../runs/stream-run.ts';
 
 const query = {
-  stopOnDisconnect: z.enum(['true', 'false'], 'must be true or false').default('false'),
+  stopOnDisconnect: z.enum(['true', 'false'], 'must be true or false').optional(),
 };
 
 /**
  * Starts a run and sends each event as it happens (server-sent events). An invalid request is answered with
  * its status, and to a client that accepts `text/event-stream` with its error as a frame; an error after the
  * first event is the last frame, `{"error": …}`. A client that leaves does not stop the run, and can come
- * back to it. With `?stop_on_disconnect=true` the gateway does as ADK's server: it then cancels the run.
+ * back to it. With `?stop_on_disconnect=true`, or by its configuration, the gateway does as ADK's server: it
+ * then cancels the run.
  */
 export const runSse: Handler = async (context, request, reply) => {
-  const { stopOnDisconnect } = readQuery(query, request);
+  const { stopOnDisconnect = context.config.stopOnDisconnect } = readQuery(query, request);
   using until = watchUntil(context, reply);
   const { ref, numbered, end } = await startRequestedRun(context, request, until.signal, true);
   reply.hijack();

@@ -7,5 +7,5 @@ import { sessionJson } from './session-json.ts';
 export const createNamedSession: Handler = async (context, request) => {
   const { sessionId, ...user } = await readSession(context, request);
   const newSession = { ...readNewNamedSession(request.body), sessionId };
-  return sessionJson(await makeSession(context, user, newSession));
+  return sessionJson(await makeSession(context, request, user, newSession));
 };

@@ -6,5 +6,5 @@ import { sessionJson } from './session-json.ts';
 /** Creates a session, with imported events if the body has any. */
 export const createSession: Handler = async (context, request) => {
   const user = await readUser(context, request);
-  return sessionJson(await makeSession(context, user, readNewSession(request.body)));
+  return sessionJson(await makeSession(context, request, user, readNewSession(request.body)));
 };

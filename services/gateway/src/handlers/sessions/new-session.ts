@@ -1,6 +1,9 @@
 import { importSession, type Session } from '@agentmesh/agent';
 import { camelizeKeys, eventSchema, parse, withoutNulls } from '@agentmesh/protocol';
+import type { FastifyRequest } from 'fastify';
 import { z } from 'zod';
+import { assertCallerRole, assertMayWriteState } from '../../access/check-access.ts';
+import { recordImport } from '../../access/record-request.ts';
 import type { GatewayContext } from '../../context/context.ts';
 
 const state = z.record(z.string(), z.unknown());
@@ -38,16 +41,26 @@ function isWrapped({ state: inner, events: list, ...others }: Record<string, unk
   );
 }
 
-/** Makes a session, with imported events if there are any. */
+/**
+ * Makes a session, with imported events if there are any.
+ *
+ * @throws MeshError `permission_denied` for events and for `app:` state of a caller who is no operator
+ */
 export async function makeSession(
-  { mesh: { sessions } }: GatewayContext,
+  { mesh }: GatewayContext,
+  http: FastifyRequest,
   owner: { appName: string; userId: string },
   { sessionId, state: initialState, events: pastEvents }: NewSession,
 ): Promise<Session> {
+  const { sessions } = mesh;
+  assertMayWriteState(http, owner.appName, initialState);
+  if (pastEvents?.length) assertCallerRole(http, owner.appName, 'operator', 'to import events');
   const request = { ...owner, ...(sessionId && { sessionId }), ...(initialState && { state: initialState }) };
   if (!pastEvents?.length) return await sessions.createSession(request);
   const inMs = pastEvents.map((event) =>
     event.timestamp < leastMs ? { ...event, timestamp: event.timestamp * 1_000 } : event,
   );
-  return await importSession(sessions, { ...request, events: inMs });
+  const session = await importSession(sessions, { ...request, events: inMs });
+  recordImport(mesh, http, { ...owner, sessionId: session.id });
+  return session;
 }

@@ -1,6 +1,7 @@
 import { createEvent } from '@agentmesh/agent';
 import { newInvocationId } from '@agentmesh/agent/internal';
 import { z } from 'zod';
+import { assertMayWriteState } from '../../access/check-access.ts';
 import type { Handler } from '../../context/route.ts';
 import { readBody, readSession } from '../../params/params.ts';
 import { requireSession } from '../../params/require-session.ts';
@@ -11,7 +12,9 @@ const body = z.object({ stateDelta: z.record(z.string(), z.unknown()) });
 /** Changes the state by an event of the user, so that the log contains the change. */
 export const patchSession: Handler = async (context, request) => {
   const { stateDelta } = readBody(body, request);
-  const session = await requireSession(context, await readSession(context, request));
+  const ref = await readSession(context, request);
+  assertMayWriteState(request, ref.appName, stateDelta);
+  const session = await requireSession(context, ref);
   const event = createEvent({ invocationId: newInvocationId(), author: 'user', actions: { stateDelta } });
   await context.mesh.sessions.appendEvent({ session, event });
   return sessionJson(session);

@@ -1,0 +1,41 @@
+import type { ServiceProcess } from '@agentmesh/cli/local';
+import { agentConfig } from '@agentmesh/mesh';
+import { serviceConfig } from '@agentmesh/service';
+import type { Sample } from './samples.ts';
+
+/** Returns a level that is finer than that of the launcher. */
+export function isFiner(level: string | undefined): string | undefined {
+  return level === 'debug' || level === 'trace' ? level : undefined;
+}
+
+/**
+ * Checks the settings here, so that a wrong setting is reported once and not by each service.
+ *
+ * @throws Error that names the variable
+ */
+export function assertSettings(env: NodeJS.ProcessEnv): void {
+  const { natsUrl, redisUrl, logLevel, logFormat } = serviceConfig;
+  for (const each of [natsUrl, redisUrl, logLevel, logFormat, agentConfig.model]) {
+    const result = each.read(env[each.env]);
+    if ('problem' in result) throw new Error(`${each.env} ${result.problem}`);
+  }
+}
+
+export async function startAll(
+  services: readonly Sample[],
+  start: (sample: Sample) => Promise<ServiceProcess>,
+  failed: AbortController,
+): Promise<ServiceProcess[]> {
+  const reasons: unknown[] = [];
+  const starting = services.map((sample) =>
+    start(sample).catch((reason: unknown) => {
+      reasons.push(reason);
+      failed.abort();
+      return undefined;
+    }),
+  );
+  const started = await Promise.all(starting);
+  // The first service failed by itself, the other services because of it.
+  if (reasons.length > 0) throw reasons[0];
+  return started.filter((service) => service !== undefined);
+}

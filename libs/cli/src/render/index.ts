@@ -1,0 +1,8 @@
+export type { ComposeImage, ComposeOptions } from './compose.ts';
+export { composeFile } from './compose.ts';
+export type { DeployedService } from './deployed-service.ts';
+export { deployedServices, secretOf } from './deployed-service.ts';
+export { meshEnvironment, provisionJob, serviceAccount } from './kubernetes-base.ts';
+export { gatewayManifests, serviceManifests } from './kubernetes-services.ts';
+export { renderCompose, renderKubernetes } from './project-files.ts';
+export { natsConfiguration, redisStart, redisUsersFile } from './servers.ts';

@@ -1,0 +1,80 @@
+import { randomUUID } from 'node:crypto';
+import type { Session } from '@agentmesh/agent';
+import {
+  endOfRun,
+  type HeldSession,
+  type InvocationRef,
+  incarnationOf,
+  type RunEnding,
+} from '@agentmesh/agent/internal';
+import { type Ask, MeshError } from '@agentmesh/protocol';
+import { fencedSessions } from '../fencing/fenced-sessions.ts';
+import type { Mesh } from '../mesh/mesh.ts';
+import type { ServedAgent } from '../mesh/served-agent.ts';
+import { publishEnd, refOf } from '../messages/publish-event.ts';
+import { closeCalls } from '../runs/close-calls.ts';
+import { askSilentHolder, startNext } from '../runs/run-queue.ts';
+import { askOwner, askSession } from './ask-session.ts';
+
+/** The session of an ask of a program, which has it until the end of the ask. */
+export interface AskLease {
+  session: Session;
+  ref: InvocationRef;
+  taken: HeldSession;
+}
+
+/**
+ * Takes the session that the ask names, or a new one. An ask is answered at once or refused: it cannot wait in the
+ * session's queue.
+ *
+ * @throws MeshError `resource_exhausted` when a run is at work in the session; as {@link askSession}
+ */
+export async function takeForAsk(served: ServedAgent, ask: Ask, invocationId: string): Promise<AskLease> {
+  const { sessions, sessionCache } = served.mesh;
+  if (ask.session === undefined) {
+    const ref = { ...askOwner(served, ask), sessionId: randomUUID(), invocationId };
+    // The store gets both without waiting in between, as a rule in this order.
+    const creating = sessions.createSession({ ...ref, isNewId: true, state: ask.state ?? {} });
+    const [session, early] = await Promise.all([creating, take(served, ref)]);
+    return {
+      session,
+      ref,
+      taken: assertHeld(ref, early.state === 'gone' ? await take(served, ref) : early),
+    };
+  }
+  const session = await askSession(served, ask, invocationId);
+  const ref = { ...refOf(session), invocationId };
+  const found = await take(served, ref);
+  if (found.state !== 'held') await askSilentHolder(served.mesh, ref);
+  const taken = assertHeld(ref, found);
+  if (taken.seq === session.seq && taken.incarnation === incarnationOf(session))
+    return { session, ref, taken };
+  // Other processes have committed events before this ask got the session.
+  const current = (await sessionCache.refresh(session)) ?? (await askSession(served, ask, invocationId));
+  return { session: current, ref, taken };
+}
+
+const take = ({ mesh, agent }: ServedAgent, ref: InvocationRef) =>
+  mesh.sessions.leases.take(ref, { run: '', whenBusy: 'reject', agent: agent.name });
+
+function assertHeld({ sessionId }: InvocationRef, taken: Awaited<ReturnType<typeof take>>): HeldSession {
+  if (taken.state === 'held') return taken;
+  throw new MeshError(
+    'resource_exhausted',
+    `another run is at work in session ${sessionId}; ask again later, or without a session`,
+  );
+}
+
+/** Records the end of an ask, publishes it, and starts the next run of the session, if there is one. */
+export async function endAsk(mesh: Mesh, { ref, taken }: AskLease, end: RunEnding): Promise<void> {
+  const { token, mark } = taken;
+  const sessions = fencedSessions(mesh.sessions, token);
+  if (end.error?.code === 'cancelled') await closeCalls(mesh, ref, sessions);
+  const { isIdle, lastSeq, ...record } = await sessions.invocations.end(ref, end);
+  await publishEnd(mesh, ref, { ...(endOfRun(record) ?? end), lastSeq }, {});
+  if (!isIdle) return await startNext(mesh, ref);
+  // The answer need not wait for this: a search takes the session off the list too.
+  mesh.sessions.leases.noteIdle(ref, mark).catch((error: unknown) => {
+    mesh.log.debug({ err: error, ...ref }, 'could not take an idle session off the list');
+  });
+}

@@ -1,0 +1,125 @@
+import type { ArtifactRef } from '@agentmesh/agent';
+import { fileOf } from '@agentmesh/agent/internal';
+import type { IncomingRequest, Started } from '@agentmesh/bus';
+import {
+  every,
+  type Frame,
+  type KeeperAnswer,
+  type KeeperRequest,
+  keeperRequestSchema,
+  MeshError,
+  parse,
+  readKeeperSubject,
+} from '@agentmesh/protocol';
+import { MeshArtifactService } from '../artifacts/mesh-artifact-service.ts';
+import { Uploads } from '../artifacts/uploads.ts';
+import type { Mesh } from '../mesh/mesh.ts';
+import { keeperService } from '../mesh/service-name.ts';
+import { hasWork } from './has-work.ts';
+
+/** Number of requests that a keeper answers at once: each holds a piece of a file. Further ones try again. */
+const maxInFlight = 16;
+
+interface Keeper {
+  mesh: Pick<Mesh, 'sessions' | 'log'>;
+  files: MeshArtifactService;
+  uploads: Uploads;
+}
+
+/**
+ * Reads and writes files for agents and tools, each for the sessions for which it works now and their users. The
+ * asking service is the last token of the subject, which the links of the accounts give to this service alone. A
+ * keeper keeps nothing between two requests; any number of them may run.
+ */
+export async function serveKeeper(mesh: Mesh): Promise<Started> {
+  const { bus, subjects } = mesh;
+  const { artifactBucket } = subjects;
+  const subject = subjects.keeper(every);
+  const keeper = {
+    mesh,
+    files: new MeshArtifactService(bus, artifactBucket),
+    uploads: new Uploads(bus, artifactBucket),
+  };
+  const serving = await bus.serve(subject, (request) => handle(keeper, request), { maxInFlight });
+  const registration = await bus.register(
+    { kind: 'keeper', name: subjects.shownAs(keeperService), version: '0.1.0', description: 'keeps files' },
+    [subject],
+  );
+  return {
+    async stop(options) {
+      await registration.stop(options);
+      await serving.stop(options);
+    },
+  };
+}
+
+async function* handle(keeper: Keeper, message: IncomingRequest): AsyncGenerator<Frame, void, void> {
+  const service = readKeeperSubject(message.subject);
+  const request = parse(keeperRequestSchema, message.json(), `the request of ${service} for files`);
+  await assertWork(keeper, service, request);
+  yield { type: 'result', data: await answer(keeper, service, request) };
+}
+
+/** @throws MeshError `permission_denied` for a service that does not work for the session */
+async function assertWork(
+  { mesh: { sessions, log } }: Keeper,
+  service: string,
+  { app, user, session, do: verb }: KeeperRequest,
+): Promise<void> {
+  if (await hasWork(sessions, service, { appName: app, userId: user, sessionId: session })) return;
+  log.warn({ audit: true, service, verb, app, user, session }, 'refused files: no work in hand');
+  throw new MeshError(
+    'permission_denied',
+    `${service} has no work for session ${session} of user ${user} in app ${app} now; files are for the run or the call that it works on, until its end`,
+  );
+}
+
+async function answer(
+  { files, uploads }: Keeper,
+  service: string,
+  request: KeeperRequest,
+): Promise<KeeperAnswer<KeeperRequest['do']>> {
+  if (request.do === 'names') return { names: await files.listArtifactKeys(refOf(request)) };
+  const ref = { ...refOf(request), filename: request.filename };
+  switch (request.do) {
+    case 'versions':
+      return { versions: await files.storedVersions(ref) };
+    case 'delete':
+      await files.deleteArtifact(ref);
+      return {};
+    case 'find':
+      return found(uploads, ref, request.version);
+    case 'read':
+      return await read(uploads, ref, request);
+    case 'write': {
+      const bytes = Buffer.from(request.bytes, 'base64');
+      const upload = { service, file: fileOf(ref), upload: request.upload };
+      return { place: await uploads.write(upload, request.index, bytes) };
+    }
+    case 'save': {
+      const upload = { service, file: fileOf(ref), upload: request.upload };
+      return { version: await uploads.save(upload, request.pieces, request.about) };
+    }
+  }
+}
+
+async function found(uploads: Uploads, ref: ArtifactRef, version: number | undefined) {
+  const file = await uploads.find(fileOf(ref), version);
+  return file ? { found: file } : {};
+}
+
+/** Returns no bytes when the version was deleted. */
+async function read(
+  uploads: Uploads,
+  ref: ArtifactRef,
+  { version, from }: Extract<KeeperRequest, { do: 'read' }>,
+): Promise<KeeperAnswer<'read'>> {
+  const piece = await uploads.read(fileOf(ref), version, from);
+  if (!piece) return { bytes: '', next: from };
+  const { buffer, byteOffset, length } = piece.bytes;
+  return { bytes: Buffer.from(buffer, byteOffset, length).toString('base64'), next: piece.next };
+}
+
+function refOf({ app, user, session }: KeeperRequest) {
+  return { appName: app, userId: user, sessionId: session };
+}

@@ -1,0 +1,9 @@
+declare module 'parse-prometheus-text-format' {
+  interface Family {
+    name: string;
+    type: string;
+    metrics: { value?: string; labels?: Record<string, string> }[];
+  }
+  const parse: (text: string) => Family[];
+  export = parse;
+}

@@ -1,0 +1,2 @@
+export { openLimits } from './limit-requests.ts';
+export { openAuthenticators } from './open-authenticators.ts';

@@ -1,0 +1,64 @@
+import { integer, variable } from '@agentmesh/service';
+import { z } from 'zod';
+
+/** The variables that limit callers of the REST interface. */
+export const limitConfig = {
+  requestsPerMinute: variable(
+    'MESH_HTTP_REQUESTS_PER_MINUTE',
+    'number of requests of one caller in a minute, over all gateways; more get 429; empty: unlimited',
+    integer(1, 1_000_000),
+    { optional: true },
+  ),
+  runsPerMinute: variable(
+    'MESH_HTTP_RUNS_PER_MINUTE',
+    'number of runs that one caller starts in a minute, over all gateways; empty: unlimited',
+    integer(1, 1_000_000),
+    { optional: true },
+  ),
+  streamsPerCaller: variable(
+    'MESH_HTTP_STREAMS_PER_CALLER',
+    'number of runs and streams of one caller that are open at once, over all gateways; empty: unlimited',
+    integer(1, 100_000),
+    { optional: true },
+  ),
+  maxStreams: variable(
+    'MESH_HTTP_STREAMS',
+    'number of runs and streams that are open at once at one gateway',
+    integer(1, 1_000_000),
+    { default: '10000' },
+  ),
+  maxConnections: variable(
+    'MESH_HTTP_CONNECTIONS',
+    'number of connections of one gateway; further ones are closed at once; empty: unlimited',
+    integer(1, 1_000_000),
+    { optional: true },
+  ),
+  unreadBytes: variable(
+    'MESH_HTTP_UNREAD_BYTES',
+    'bytes of large answers that clients have not read yet, at one gateway; further large answers get 429',
+    integer(1_048_576, 17_179_869_184),
+    { default: '134217728' },
+  ),
+  corsOrigins: variable(
+    'MESH_HTTP_CORS_ORIGINS',
+    'origins of the pages of browsers that may call the gateway, with commas between them: https://chat.example; *: all; default none',
+    originList(),
+    { optional: true },
+  ),
+};
+
+function originList(): z.ZodType<string[], string> {
+  return z.string().transform((text, context) => {
+    const origins = text.split(',').map((each) => each.trim());
+    if (origins.every((each) => each === '*' || isOrigin(each))) return origins;
+    context.addIssue({
+      code: 'custom',
+      message: 'must be a list of origins such as https://chat.example, or *',
+    });
+    return z.NEVER;
+  });
+}
+
+function isOrigin(text: string): boolean {
+  return /^https?:\/\//.test(text) && URL.canParse(text) && new URL(text).origin === text;
+}

@@ -1,0 +1,45 @@
+import { type LocalMesh, launchMesh } from '@agentmesh/deploy/launch';
+import { samples } from '@agentmesh/deploy/samples';
+import { until } from '@agentmesh/testing';
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { lastText, restClient } from '../rest-client.ts';
+
+const services = samples.filter(({ manifest }) => ['weather_agent', 'get_weather'].includes(manifest.name));
+const ports = new Map<string, number>();
+let mesh: LocalMesh;
+
+beforeAll(async () => {
+  mesh = await launchMesh({
+    services,
+    model: 'scripted',
+    env: { MESH_HEALTH_PORT: '0' },
+    onLine(service, line) {
+      if (line.includes('health port is open')) ports.set(service, JSON.parse(line).port);
+    },
+  });
+  await until(() => ports.size === 3, { what: 'the health ports of three processes' });
+});
+afterAll(() => mesh?.[Symbol.asyncDispose]());
+
+/** Returns the value of a line of the metrics of a service, by the beginning of the line. */
+async function metricOf(service: string, beginning: string): Promise<number> {
+  const page = await (await fetch(`http://127.0.0.1:${ports.get(service)}/metrics`)).text();
+  const line = page.split('\n').find((each) => each.startsWith(beginning));
+  return Number(line?.split(' ').at(-1) ?? Number.NaN);
+}
+
+it('each process shows its part of a run to Prometheus', async () => {
+  const client = restClient(mesh.gatewayUrl);
+  const session = await client.createSession('weather_app');
+  expect(lastText(await client.events('weather_app', session, 'How is the weather in Paris?'))).not.toBe('');
+  const of = (kind: string, name: string) =>
+    `agentmesh_work_duration_count{kind="${kind}",name="${name}",outcome="completed"`;
+  await until(async () => (await metricOf('weather_agent', of('run', 'weather_agent'))) === 1, {
+    what: 'the run in the metrics of the agent',
+  });
+  expect(await metricOf('get_weather', of('call', 'get_weather'))).toBe(1);
+  const input = 'agentmesh_model_tokens_total{agent="weather_agent"';
+  expect(await metricOf('weather_agent', input)).toBeGreaterThan(0);
+  const runs = 'http_server_request_duration_count{http_request_method="POST",http_route="/run"';
+  expect(await metricOf('gateway', runs)).toBe(1);
+});

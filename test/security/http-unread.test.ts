@@ -1,0 +1,108 @@
+import { once } from 'node:events';
+import { readFileSync } from 'node:fs';
+import { connect, type Socket } from 'node:net';
+import { type LocalMesh, launchMesh } from '@agentmesh/deploy/launch';
+import { samples } from '@agentmesh/deploy/samples';
+import { until } from '@agentmesh/testing';
+import { afterAll, beforeAll, describe, expect, it, onTestFinished, vi } from 'vitest';
+import { restClient } from '../rest-client.ts';
+
+const app = 'stock_app';
+const size = 9_000_000;
+const unreadMs = 15_000;
+const clients = 40;
+
+let mesh: LocalMesh;
+let path: string;
+beforeAll(async () => {
+  vi.stubEnv('MESH_UNREAD_MS', String(unreadMs));
+  vi.stubEnv('MESH_HTTP_UNREAD_BYTES', '100000000');
+  mesh = await launchMesh({
+    services: samples.filter(({ manifest }) => manifest.name === 'stock_agent'),
+    model: 'scripted',
+  });
+  const session = await restClient(mesh.gatewayUrl).createSession(app, 'ann', { big: 'x'.repeat(size) });
+  path = `/apps/${app}/users/ann/sessions/${session}`;
+});
+afterAll(async () => {
+  vi.unstubAllEnvs();
+  await mesh?.[Symbol.asyncDispose]();
+});
+
+/** Returns the resident memory of the gateway, in MiB. */
+function memory(): number {
+  const [, kib = ''] =
+    /^VmRSS:\s+(\d+) kB$/m.exec(readFileSync(`/proc/${mesh.gateway.pid}/status`, 'utf8')) ?? [];
+  return Number(kib) / 1_024;
+}
+
+/** Asks for an answer, reads the first bytes of it, and nothing more. */
+async function askAndWait(url: string): Promise<{ socket: Socket; status: string }> {
+  const { port } = new URL(mesh.gatewayUrl);
+  const socket = connect({ port: Number(port), host: '127.0.0.1' });
+  // The gateway cuts the connection, so an error is expected.
+  socket.on('error', () => {});
+  await once(socket, 'connect');
+  socket.write(`GET ${url} HTTP/1.1\r\nhost: localhost\r\n\r\n`);
+  const [first] = (await once(socket, 'data')) as [Buffer];
+  socket.pause();
+  return { socket, status: first.toString('latin1', 9, 12) };
+}
+
+describe('clients that do not read their answers', () => {
+  it('leave the gateway below 512 MiB, and are let go; others are told to come back, and are served then', async () => {
+    let peak = memory();
+    const watch = setInterval(() => {
+      peak = Math.max(peak, memory());
+    }, 50);
+    onTestFinished(() => clearInterval(watch));
+    // One after the other: Redis needs its time for the reading.
+    const stuck: Awaited<ReturnType<typeof askAndWait>>[] = [];
+    for (let count = 0; count < clients; count += 1) stuck.push(await askAndWait(path));
+    const statuses = Map.groupBy(stuck, ({ status }) => status);
+    expect([...statuses.keys()].sort()).toEqual(['200', '429']);
+    expect(statuses.get('200')?.length).toBe(Math.floor(100_000_000 / size));
+
+    const refused = await fetch(`${mesh.gatewayUrl}${path}`);
+    expect([refused.status, refused.headers.get('retry-after')]).toEqual([429, '1']);
+    expect(await refused.json()).toMatchObject({
+      ...{ code: 'resource_exhausted', error: expect.stringContaining('bytes of others to read') },
+    });
+    // Small answers are served all the time.
+    expect((await fetch(`${mesh.gatewayUrl}/list-apps`)).status).toBe(200);
+
+    const served = await until(
+      async () => {
+        const response = await fetch(`${mesh.gatewayUrl}${path}`);
+        const text = await response.text();
+        return response.status === 200 && text.length > size;
+      },
+      { what: 'the clients to be let go', timeoutMs: 4 * unreadMs, intervalMs: 200 },
+    );
+    expect(served).toBe(true);
+    expect(peak).toBeLessThan(512);
+    for (const { socket } of stuck) socket.destroy();
+  });
+
+  it('are let go in the middle of a download too', async () => {
+    const url = `${path}/artifacts/big/content`;
+    const saved = await fetch(`${mesh.gatewayUrl}${url}`, {
+      method: 'PUT',
+      body: new Uint8Array(30_000_000),
+    });
+    expect(saved.status).toBe(200);
+    const { socket, status } = await askAndWait(url);
+    expect(status).toBe('200');
+    const closed = once(socket, 'close');
+    await new Promise((resolve) => setTimeout(resolve, unreadMs + 2_000));
+    let received = 0;
+    socket.on('data', (chunk) => {
+      received += chunk.length;
+    });
+    socket.resume();
+    await closed;
+    expect(received).toBeLessThan(30_000_000);
+    const whole = await fetch(`${mesh.gatewayUrl}${url}`);
+    expect((await whole.arrayBuffer()).byteLength).toBe(30_000_000);
+  });
+});
