@@ -1,4 +1,6 @@
 import { createHash } from 'node:crypto';
+import { setFlagsFromString } from 'node:v8';
+import { runInNewContext } from 'node:vm';
 import { AgentTool, type Context, FunctionTool, Gemini, LlmAgent } from '@agentmesh/agent';
 import { remoteAgent, remoteTool } from '@agentmesh/mesh';
 import { z } from 'zod';
@@ -6,16 +8,28 @@ import { z } from 'zod';
 const { MODEL_URL = '' } = process.env;
 const model = new Gemini({ model: 'gemini-test', apiKey: 'scripted', baseUrl: MODEL_URL });
 
-/** Measures the rise of this process's memory during some work, in bytes. */
+setFlagsFromString('--expose-gc');
+const collectGarbage: () => void = runInNewContext('gc');
+
+/** Returns the bytes that this process holds, without garbage: how much of that there is, V8 decides. */
+function liveBytes(): number {
+  // The second collection ends the first one, which frees buffers in the background.
+  collectGarbage();
+  collectGarbage();
+  const { heapUsed, external } = process.memoryUsage();
+  return heapUsed + external;
+}
+
+/** Measures by how much the memory of this process rises during some work, in bytes. */
 async function riseOf<T>(work: () => Promise<T>): Promise<{ result: T; rise: number }> {
-  const before = process.memoryUsage.rss();
+  const before = liveBytes();
   let most = before;
   const look = setInterval(() => {
-    most = Math.max(most, process.memoryUsage.rss());
-  }, 5);
+    most = Math.max(most, liveBytes());
+  }, 500);
   const result = await work();
   clearInterval(look);
-  return { result, rise: Math.max(most, process.memoryUsage.rss()) - before };
+  return { result, rise: most - before };
 }
 
 /** A tool in its own process that saves a file again under another name. */

@@ -203,7 +203,8 @@ export interface Bus extends AsyncDisposable {
   register(info: ServiceInfo, subjects: string[]): Promise<Started>;
   /**
    * Tells whether a replica of the service listens now. Asks by $SRV.PING; when there is none, this takes
-   * about a millisecond.
+   * about a millisecond. A replica that listens and is silent counts, as on a busy machine. nats-server before
+   * 2.10 does not tell a caller in another account that nobody listens: there a replica has three seconds to answer.
    *
    * @throws MeshError `unavailable` when the server gives no answer, or this process has no connection
    */

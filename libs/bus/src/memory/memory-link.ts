@@ -93,6 +93,7 @@ export function createMemoryLink(hub: HubParts, subjects: Subjects, service: str
     // An acknowledged message is not there any more.
     ackFloor: async () => undefined,
     isSlowWithPatterns: false,
+    tellsAbsence: true,
     nextWork: async (_kind, subject, from) => hub.queues.next(subject, from),
     putCard: async (key, bytes) => hub.putCard(key, bytes),
     objects: (bucket) => hub.buckets.objects(bucket),

@@ -76,6 +76,9 @@ export function createNatsLink({ connection, subjects, inbox, onError }: NatsLin
     get isSlowWithPatterns() {
       return isBefore(connection.info?.version, 2, 10);
     },
+    get tellsAbsence() {
+      return !isBefore(connection.info?.version, 2, 10);
+    },
     nextWork: (kind, subject, from) => nextStored(api, { stream: subjects.workStream(kind), subject, from }),
     // A service may ask for the consumers that it uses.
     ackFloor: async (queue) => (opened.has(keyOf(queue)) ? await ackFloor(api, subjects, queue) : undefined),

@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
 import { cardSchema, subjects } from '@agentmesh/protocol';
 import { pauseProcess, startTcpProxy, until } from '@agentmesh/testing';
 import { type Server, startNats } from '@agentmesh/testing/servers';
@@ -189,6 +190,23 @@ describe('a NATS server that is killed and comes back', () => {
     await expectCode(caller.isServed('b'), 'unavailable', /NATS gives no answer/);
     paused.resume();
     await until(() => caller.isServed('b').catch(() => false), { what: 'the answer' });
+  });
+
+  it('takes a replica that is silent for a while for one that is there', async () => {
+    await using proxy = await startTcpProxy({ host: server.host, port: server.port });
+    const service = await connectNats({
+      url: `nats://${proxy.host}:${proxy.port}`,
+      service: 'agent_busy',
+      cards: false,
+    });
+    const caller = await connect('c');
+    await service.register({ kind: 'agent', name: 'busy', version: '1.0.0', description: '' }, []);
+    proxy.stall();
+    const asked = caller.isServed('busy');
+    await delay(1_500);
+    proxy.heal();
+    expect(await asked).toBe(true);
+    await service[Symbol.asyncDispose]();
   });
 
   it('makes requests fail as unavailable after five seconds of absence', async () => {
