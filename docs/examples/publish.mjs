@@ -5,7 +5,7 @@ import { connect, credsAuthenticator } from '@nats-io/transport-node';
 const { NATS_URL: servers, MESH_NATS_CREDS: creds } = process.env;
 const authenticator = credsAuthenticator(readFileSync(creds));
 const nc = await connect({ servers, authenticator, inboxPrefix: '_INBOX_client' });
-const events = nc.subscribe('mesh.v1.session.stock_app.billing.*.event.*.*', { timeout: 30_000 });
+const events = nc.subscribe('mesh.v1.session.stock_app.billing.*.event.*.*.*', { timeout: 30_000 });
 const ack = await nc.request('mesh.v1.agent.stock_agent.run.new', '{"user":"billing","message":"MSFT?"}');
 if (ack.json().error) throw new Error(ack.json().error.description);
 for await (const message of events) {

@@ -4,6 +4,8 @@
  * Linux.
  *
  * `npm run bench -- [--rounds 5] [--only <beginning of a case's id>] [--json <file>] [--keep] [--profile <folder>]`
+ *
+ * `npm run bench -- --trace <case's id>` prints what Redis does for one repetition of a case instead.
  */
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -33,6 +35,7 @@ const { values } = parseArgs({
     json: { type: 'string' },
     keep: { type: 'boolean', default: false },
     profile: { type: 'string' },
+    trace: { type: 'string' },
   },
 });
 const rounds = Number(values.rounds);
@@ -68,7 +71,14 @@ const processes = {
 // ADK prints a line for each turn.
 Object.assign(console, { info: () => {}, debug: () => {} });
 
-const cases = (await benchCases(mesh, raw, floor)).filter(({ id }) => id.startsWith(values.only));
+const all = await benchCases(mesh, raw, floor);
+if (values.trace !== undefined) {
+  await trace(values.trace);
+  await floor.close();
+  await raw.close();
+  process.exit();
+}
+const cases = all.filter(({ id }) => id.startsWith(values.only));
 const measured = new Map<Case, Round[]>(cases.map((each) => [each, []]));
 for (let round = 0; round <= rounds; round += 1) {
   for (const each of cases) {
@@ -101,6 +111,17 @@ if (values.profile !== undefined)
   process.stderr.write(
     `profiles are written to ${values.profile}; open them with the developer tools of Chromium\n`,
   );
+
+/** Prints the requests to Redis for a case, after some repetitions without a print. */
+async function trace(id: string): Promise<void> {
+  const traced = all.find((each) => each.id === id);
+  if (!traced)
+    throw new Error(
+      `--trace: there is no case ${id}; the cases are ${all.map((each) => each.id).join(', ')}`,
+    );
+  for (let n = 0; n < 5; n += 1) await traced.once();
+  await countCommands(redis.url, traced.once, (line) => process.stdout.write(`${line}\n`));
+}
 
 /** Measures one round of a case. */
 async function measure(each: Case): Promise<Round> {

@@ -140,8 +140,11 @@ export const traffic: Record<string, Traffic> = {
   'invocation.<id>.cancel.<service>': { action: 'send', bodies: ['cancel'] },
   'dead.<kind>.<name>': { action: 'receive', bodies: ['dead-letter'] },
   'audit.<service>': { action: 'receive', bodies: ['audit-record'] },
-  'session.<app>.<user>.<session>.event.<invocation>.<service>': { action: 'receive', bodies: ['event'] },
-  'session.<app>.<user>.<session>.news.<invocation>.<service>': {
+  'session.<app>.<user>.<session>.event.<starter>.<invocation>.<service>': {
+    action: 'receive',
+    bodies: ['event'],
+  },
+  'session.<app>.<user>.<session>.news.<starter>.<invocation>.<service>': {
     action: 'receive',
     bodies: ['event', 'invocation-end'],
   },

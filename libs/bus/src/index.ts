@@ -24,6 +24,7 @@ export type {
   ServiceInfo,
   Started,
   StoredItem,
+  SubscribeOptions,
   WorkItem,
   WorkOutcome,
 } from './bus/bus.ts';

@@ -76,6 +76,7 @@ export { keys } from './names/keys.ts';
 export { agentNameSchema, assertName, toolNameSchema } from './names/names.ts';
 export { createReplicaId, isReplicaOf } from './names/replica.ts';
 export { shortId } from './names/short-id.ts';
+export { invocationIdOf, newStarter, starterOf } from './names/starter.ts';
 export type {
   ClaimKind,
   NameOrEvery,
@@ -95,6 +96,7 @@ export {
   readOperation,
   subjects,
   subjectTable,
+  watchOf,
 } from './names/subjects.ts';
 export {
   decodeToken,

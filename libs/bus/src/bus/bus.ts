@@ -119,6 +119,16 @@ export interface BusStatus {
 /** A frame from the wire, with the replica that sent it. */
 export type ReceivedFrame = Exclude<Frame, { type: 'error' }> & { replica: string | undefined };
 
+export interface SubscribeOptions {
+  /**
+   * Called when messages may have been missed: after a time without a connection, and when a payload cannot be
+   * read. Then `subject` is the subject of that message.
+   */
+  onGap?: (subject?: string) => void;
+  /** Called when the server has ended the subscription, as after a change of rights. No message comes after that. */
+  onLost?: () => void;
+}
+
 /**
  * Messages between services. Two implementations, `connectNats` and `MemoryHub.connect`, pass one conformance
  * suite. Every method that sends waits while the connection is down (5 s at most), then throws MeshError
@@ -133,12 +143,12 @@ export interface Bus extends AsyncDisposable {
 
   /** Sends the payload as JSON to the current listeners. May lose messages: for news, not for facts. */
   publish(subject: string, payload: unknown, options?: PublishOptions): Promise<void>;
-  /**
-   * Subscribes; the promise resolves when the server knows the subscription. `onMessage` must not throw. The
-   * bus calls `onGap` when messages may have been missed: after a time without a connection, and when a
-   * payload cannot be read.
-   */
-  subscribe(subject: string, onMessage: (message: Message) => void, onGap?: () => void): Promise<Started>;
+  /** Subscribes; the promise resolves when the server knows the subscription. `onMessage` must not throw. */
+  subscribe(
+    subject: string,
+    onMessage: (message: Message) => void,
+    options?: SubscribeOptions,
+  ): Promise<Started>;
 
   /**
    * Asks one replica and yields its frames in order, the `result` last.

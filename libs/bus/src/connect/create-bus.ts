@@ -14,6 +14,7 @@ import {
   heartbeatMs as defaultHeartbeatMs,
   type Message,
   type Started,
+  type SubscribeOptions,
 } from '../bus/bus.ts';
 import { startOnce, within } from '../bus/started.ts';
 import { createStats } from '../bus/stats.ts';
@@ -102,7 +103,7 @@ export function createBus(parts: BusParts): Bus {
       });
     },
 
-    subscribe: (subject, onMessage, onGap) => keep(subscribe(shared, subject, onMessage, onGap)),
+    subscribe: (subject, onMessage, options) => keep(subscribe(shared, subject, onMessage, options)),
     request: (subject, payload, options) =>
       request({ link, claims, inbox, service, replica }, subject, payload, options),
 
@@ -168,7 +169,7 @@ async function subscribe(
   { link, claims, onError }: { link: BrokerLink; claims: Claims; onError: OnError },
   subject: string,
   onMessage: (message: Message) => void,
-  onGap?: () => void,
+  { onGap, onLost }: SubscribeOptions = {},
 ): Promise<Started> {
   await whenConnected(link);
   const where = `subscribe ${subject}`;
@@ -181,7 +182,7 @@ async function subscribe(
   };
   // Called only when the broker knows the subscription again. A reader who reads the log then and listens
   // here misses nothing.
-  const reportGap = onGap && (() => void link.flush().then(() => guarded(onGap)));
+  const reportGap = onGap && ((of?: string) => void link.flush().then(() => guarded(() => onGap(of))));
   const arrive = inOrderOfArrival(claims);
   const listening = await link.listen(
     subject,
@@ -190,14 +191,17 @@ async function subscribe(
         deliver: (whole) => guarded(() => onMessage(createMessage(whole))),
         fail(error) {
           onError(error, where);
-          reportGap?.();
+          reportGap?.(packet.subject);
         },
       }),
     {
-      onLost: (error) => onError(error, where),
+      onLost(error) {
+        onError(error, where);
+        if (onLost) guarded(onLost);
+      },
     },
   );
-  const removeListener = reportGap ? link.onConnected(reportGap) : () => {};
+  const removeListener = reportGap ? link.onConnected(() => reportGap()) : () => {};
   return startOnce(async () => {
     removeListener();
     await listening.drain();

@@ -113,8 +113,10 @@ describe('a NATS server that is killed and comes back', () => {
     await watcher.subscribe(
       names.sessionNews(someSession, 'i', 's'),
       (message) => seen.push(message.json()),
-      () => {
-        gaps += 1;
+      {
+        onGap: () => {
+          gaps += 1;
+        },
       },
     );
     await service.serve(names.agentAsk('a'), echo);

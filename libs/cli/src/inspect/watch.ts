@@ -36,7 +36,9 @@ export const watchCommand: Command = {
         const { data: event } = eventSchema.safeParse(message.json());
         if (event) show(around, place, event);
       },
-      () => around.print('some events may be missing here: the connection was lost for a time'),
+      {
+        onGap: () => around.print('some events may be missing here: the connection was lost for a time'),
+      },
     );
     around.print('watching; Ctrl-C ends it');
     await new Promise<void>((resolve) => {

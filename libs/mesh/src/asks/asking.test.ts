@@ -19,7 +19,7 @@ describe('the ask of a program', () => {
     await serveAgent(mesh, solo, { app: 'app' });
     const { client, ref } = await world.chat('app');
     const told: unknown[] = [];
-    await client.bus.subscribe('mesh.v1.session.*.*.*.news.*.*', (message) => {
+    await client.bus.subscribe('mesh.v1.session.*.*.*.news.*.*.*', (message) => {
       if (message.headers[header.frame] === 'result') told.push(message.json());
     });
     const ask = async (message: string) => {

@@ -2,7 +2,6 @@ import { setTimeout as delay } from 'node:timers/promises';
 import {
   incarnationOf,
   messageEventId,
-  newInvocationId,
   newResumeId,
   readRunConfig,
   runKey,
@@ -30,6 +29,7 @@ import { runHeader } from '../messages/run-header.ts';
 import { assertResumable } from '../runs/check-continuation.ts';
 import { readForSpeaker, speakerOf } from '../runs/next-speaker.ts';
 import type { NumberedEvent } from './log-reader.ts';
+import { newInvocationId } from './run-news.ts';
 import { watchInvocation } from './watch-run.ts';
 
 export interface RunRequest {
@@ -143,7 +143,7 @@ export async function startRun(
   const sealed = await sealAnswers(mesh, ref, message);
   const askingEvents = await checkMessage(mesh, ref, message, { answeredBy: request.answeredBy, continued });
   const agent = await speakerOf(mesh, root, current, { message, askingEvents });
-  const run = continued === undefined ? newRun() : { invocationId: continued, resume: newResumeId() };
+  const run = continued === undefined ? newRun(mesh) : { invocationId: continued, resume: newResumeId() };
   const identity = caller && (await mesh.callers?.sign({ ...ref, ...run }, caller));
   const from = run.resume === undefined ? undefined : messageEventId(run, session);
   const watching = watchInvocation(mesh, { ...ref, ...run }, { afterSeq: current.seq, from, signal });
@@ -180,8 +180,8 @@ async function assertRoom(mesh: Mesh, { appName, userId }: SessionRef): Promise<
   throw new MeshError(code, message);
 }
 
-function newRun(): { invocationId: string; resume?: never } {
-  return { invocationId: newInvocationId() };
+function newRun(mesh: Mesh): { invocationId: string; resume?: never } {
+  return { invocationId: newInvocationId(mesh) };
 }
 
 async function* eventsOf(numbered: AsyncIterable<NumberedEvent>): AsyncGenerator<Event, void, void> {

@@ -12,6 +12,7 @@ import { askSilentHolder, startNext } from '../runs/run-queue.ts';
 import { LogReader, type NumberedEvent } from './log-reader.ts';
 import { type NewsInbox, newsInbox } from './news-inbox.ts';
 import { publisherCheck } from './news-publisher.ts';
+import { listenToRun } from './run-news.ts';
 
 /** Time without news after which the log is read, in ms: a message may have been lost with a connection. */
 const silenceMs = 5_000;
@@ -30,7 +31,7 @@ export interface WatchOptions {
 export interface Watch {
   events: AsyncIterable<NumberedEvent>;
   end: Promise<InvocationEnd>;
-  stop(): Promise<void>;
+  stop(): void;
 }
 
 /**
@@ -45,27 +46,26 @@ export async function watchInvocation(
 ): Promise<Watch> {
   const inbox = newsInbox(isEnd);
   const fateOf = publisherCheck(mesh, ref.appName);
-  const subscription = await mesh.bus.subscribe(
-    mesh.subjects.invocationWatch(ref, ref.invocationId),
-    (message) => {
+  const stopListening = await listenToRun(mesh, ref, {
+    onMessage(message) {
       const fate = fateOf(message.subject);
       if (fate !== 'ignore') inbox.put(fate === 'look' ? 'look' : message);
     },
-    () => inbox.put('look'),
-  );
+    onGap: () => inbox.put('look'),
+  });
   if (catchUp) inbox.put('look');
   const end = Promise.withResolvers<InvocationEnd>();
   // A caller that only reads the events may ignore the end.
   end.promise.catch(() => {});
-  const stop = async () => {
+  const stop = () => {
     signal?.removeEventListener('abort', onAbort);
     inbox.close();
-    await subscription.stop();
+    stopListening();
   };
   // An abort must take effect at once: the reader may be waiting for something else.
   const onAbort = () => {
     end.reject(signal?.reason);
-    void stop();
+    stop();
   };
   signal?.addEventListener('abort', onAbort, { once: true });
   if (signal?.aborted) onAbort();
@@ -79,7 +79,7 @@ export async function watchInvocation(
       end.reject(error);
       throw error;
     } finally {
-      void stop();
+      stop();
     }
   }
   return { events: events(), end: end.promise, stop };

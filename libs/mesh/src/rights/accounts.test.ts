@@ -97,9 +97,9 @@ describe('the accounts of a mesh', () => {
 
   it('pass events to the gateway and other programs, each under the name of its agent', () => {
     for (const kind of ['event', 'news'])
-      expect(listenersOf(`mesh.v1.session.*.*.*.${kind}.*.agent_poet`)).toEqual(['gateway', 'client']);
-    expect(listenersOf('mesh.v1.session.*.*.*.news.*.gateway')).toEqual(['client']);
-    expect(listenersOf('mesh.v1.session.*.*.*.event.*.gateway')).toEqual([]);
+      expect(listenersOf(`mesh.v1.session.*.*.*.${kind}.*.*.agent_poet`)).toEqual(['gateway', 'client']);
+    expect(listenersOf('mesh.v1.session.*.*.*.news.*.*.gateway')).toEqual(['client']);
+    expect(listenersOf('mesh.v1.session.*.*.*.event.*.*.gateway')).toEqual([]);
     const names = links.flatMap(({ from, subject }) => {
       const [, service] = /\.v1\.(?:invocation|session)\..*\.(\w+)$/.exec(subject) ?? [];
       return service === undefined ? [] : [`${from} as ${service}`];
@@ -149,7 +149,7 @@ describe('natsAccounts', () => {
     );
     expect(text).toContain('{ service: "$JS.ACK.MESH_RUN.poet.>", accounts: ["agent_poet"] }');
     expect(text).toContain(
-      '{ stream: { account: "agent_poet", subject: "mesh.v1.session.*.*.*.news.*.agent_poet" } }',
+      '{ stream: { account: "agent_poet", subject: "mesh.v1.session.*.*.*.news.*.*.agent_poet" } }',
     );
     expect(text).not.toContain('allow_responses');
   });

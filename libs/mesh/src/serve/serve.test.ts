@@ -168,7 +168,9 @@ describe('a run', () => {
       if (event.author === 'solo') heard.resolve(`${message.subject} ${event.content.parts[0]?.text}`);
     });
     await send({ message: 'hi' });
-    expect(await heard.promise).toMatch(/session\.app\.anonymous\.s-[^.]+\.event\.[^.]+\.agent_solo hello$/);
+    expect(await heard.promise).toMatch(
+      /session\.app\.anonymous\.s-[^.]+\.event\.none\.[^.]+\.agent_solo hello$/,
+    );
     expect(world.lines).toEqual([]);
   });
 

@@ -9,6 +9,7 @@ const names = subjects();
 const noSubjects: readonly (keyof Subjects)[] = [
   'root',
   'invocationWatch',
+  'starterWatch',
   'workStream',
   'workConsumer',
   'workSubject',

@@ -1,4 +1,5 @@
 import { MeshError } from '../errors/mesh-error.ts';
+import { starterOf } from './starter.ts';
 import { decodeToken, encodeName, encodeToken } from './token.ts';
 
 /** The three names that identify a session. */
@@ -59,6 +60,8 @@ export function subjects(namespace = 'mesh') {
   const root = `${namespace}.v1`;
   const one = (id: NameOrEvery) => (id === every ? '*' : encodeToken(id));
   const named = (name: NameOrEvery) => (name === every ? '*' : encodeName(name));
+  /** The tokens of an invocation: the process that started it, and its id. */
+  const run = (id: NameOrEvery) => (id === every ? '*.*' : `${starterOf(id)}.${one(id)}`);
   const session = ({ appName, userId, sessionId }: Sessions) =>
     `${root}.session.${one(appName)}.${one(userId)}.${one(sessionId)}`;
   return {
@@ -85,16 +88,18 @@ export function subjects(namespace = 'mesh') {
     operation: (agent: NameOrEvery, callId: NameOrEvery, service: NameOrEvery) =>
       `${root}.operation.${one(agent)}.${one(callId)}.${named(service)}`,
     /**
-     * For the committed events of a session. The last two tokens name the invocation and the service that
-     * publishes the event: a service may publish only under its own name.
+     * For the committed events of a session. The last tokens name the process that started the invocation, the
+     * invocation, and the service that publishes the event: a service may publish only under its own name.
      */
     sessionEvent: (ref: Sessions, invocationId: NameOrEvery, service: NameOrEvery) =>
-      `${session(ref)}.event.${one(invocationId)}.${named(service)}`,
+      `${session(ref)}.event.${run(invocationId)}.${named(service)}`,
     /** For pieces of events as they arrive, and for the ends of runs. The tokens are those of events. */
     sessionNews: (ref: Sessions, invocationId: NameOrEvery, service: NameOrEvery) =>
-      `${session(ref)}.news.${one(invocationId)}.${named(service)}`,
+      `${session(ref)}.news.${run(invocationId)}.${named(service)}`,
     /** The pattern of all events and news of an invocation in a session. */
-    invocationWatch: (ref: Sessions, invocationId: NameOrEvery) => `${session(ref)}.*.${one(invocationId)}.*`,
+    invocationWatch: (ref: Sessions, invocationId: NameOrEvery) => `${session(ref)}.*.${run(invocationId)}.*`,
+    /** The pattern of all events and news of the invocations that a process started. */
+    starterWatch: (starter: string) => `${session(everySession)}.*.${starter}.*.*`,
     /** For the request to all processes that work on an invocation to end it. The last token is as for events. */
     invocationCancel: (invocationId: NameOrEvery, service: NameOrEvery) =>
       `${root}.invocation.${one(invocationId)}.cancel.${named(service)}`,
@@ -166,6 +171,12 @@ export function readOperation(subject: string): { callId: string; service: strin
   return { callId, service };
 }
 
+/** Returns the pattern of {@link Subjects.invocationWatch} that the subject of an event or of news matches. */
+export function watchOf(subject: string): string {
+  const tokens = subject.split('.');
+  return [...tokens.slice(0, 6), '*', ...tokens.slice(7, 9), '*'].join('.');
+}
+
 /** Returns the service that the subject of a request to keepers names. */
 export function readKeeperSubject(subject: string): string {
   return decodeToken(subject.slice(subject.lastIndexOf('.') + 1));
@@ -198,12 +209,12 @@ export const subjectTable: readonly SubjectKind[] = [
   row('dead.<kind>.<name>', 'JetStream stream', 'operators: `npm run mesh -- dead-letters`'),
   row('audit.<service>', 'JetStream stream', 'operators: security decisions'),
   row(
-    'session.<app>.<user>.<session>.event.<invocation>.<service>',
+    'session.<app>.<user>.<session>.event.<starter>.<invocation>.<service>',
     'publish',
     'everyone who watches the run, and other services: committed events only',
   ),
   row(
-    'session.<app>.<user>.<session>.news.<invocation>.<service>',
+    'session.<app>.<user>.<session>.news.<starter>.<invocation>.<service>',
     'publish',
     'everyone who watches the run: pieces of events, and the end of the run',
   ),

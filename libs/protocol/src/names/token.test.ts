@@ -60,10 +60,10 @@ describe('subjects', () => {
   it('have a wildcard only for the symbol, never for a text', () => {
     const { invocationCancel, sessionNews, sessionEvent } = subjects();
     const ref = { appName: '*', userId: '*', sessionId: 'a.b' };
-    expect(sessionNews(ref, '*', 'a.b')).toBe('mesh.v1.session.=2A.=2A.a=2Eb.news.=2A.a=2Eb');
+    expect(sessionNews(ref, '*', 'a.b')).toBe('mesh.v1.session.=2A.=2A.a=2Eb.news.none.=2A.a=2Eb');
     expect(invocationCancel('>', 's')).toBe('mesh.v1.invocation.=3E.cancel.s');
     expect(invocationCancel(every, every)).toBe('mesh.v1.invocation.*.cancel.*');
-    expect(sessionEvent(ref, every, '>')).toBe('mesh.v1.session.=2A.=2A.a=2Eb.event.*.=3E');
+    expect(sessionEvent(ref, every, '>')).toBe('mesh.v1.session.=2A.=2A.a=2Eb.event.*.*.=3E');
   });
 });
 
