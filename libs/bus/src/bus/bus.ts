@@ -62,8 +62,8 @@ export interface IncomingRequest extends Message {
 
 /**
  * Answers one request: yields `event` and `progress` frames and ends with one `result` frame. An exception
- * becomes the `error` frame. The bus adds `accepted`, numbers and heartbeats. A caller that does not accept
- * frames gets only the result.
+ * becomes the `error` frame. The bus adds numbers, heartbeats, and `accepted` before the
+ * first frame that is no answer. A caller that does not accept frames gets only the result.
  */
 export type RequestHandler = (request: IncomingRequest) => AsyncIterable<Frame>;
 

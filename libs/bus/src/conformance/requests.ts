@@ -28,6 +28,26 @@ export function describeRequests({ connect, openLink, name }: Scene): void {
       ]);
     });
 
+    it('yields a quick answer alone, and accepted before a slow one', async () => {
+      const [caller, callee] = await Promise.all([connect('caller'), connect('callee')]);
+      const [quick, slow] = [names.agentAsk(name('a')), names.agentAsk(name('a'))];
+      const { replica } = callee;
+      const result = { type: 'result', data: 'done', replica };
+      const release = Promise.withResolvers<void>();
+      await callee.serve(quick, async function* () {
+        yield { type: 'result', data: 'done' };
+      });
+      await callee.serve(slow, async function* () {
+        await release.promise;
+        yield { type: 'result', data: 'done' };
+      });
+      expect(await gather(caller.request(quick, {}))).toEqual([result]);
+      const frames = caller.request(slow, {})[Symbol.asyncIterator]();
+      expect((await frames.next()).value).toEqual({ type: 'accepted', data: { replica }, replica });
+      release.resolve();
+      expect((await Array.fromAsync({ [Symbol.asyncIterator]: () => frames })).at(-1)).toEqual(result);
+    });
+
     it('keeps many requests at once apart', async () => {
       const [caller, callee] = await Promise.all([connect('caller'), connect('callee')]);
       const subject = names.toolCall(name('t'));

@@ -9,7 +9,8 @@ import type { Callee } from './callee.ts';
 /** The way back to the caller of one request. */
 export interface Replies {
   /**
-   * Sends a frame to the caller.
+   * Sends a frame to the caller. The frame `accepted` goes before the first frame that is no answer: a quick answer
+   * is a single frame.
    *
    * @throws MeshError `invalid_argument` when the frame is too large or not JSON, `unavailable` when the
    * broker is away
@@ -32,8 +33,8 @@ interface ReplyPath {
   link: BrokerLink;
   /** Sends a reply that is small enough. */
   publish(packet: Packet): void;
-  /** Makes a reply without a payload. */
-  bare(headers: Headers): Packet;
+  /** Makes a reply that is known to be small. */
+  small(headers: Headers, bytes?: Uint8Array): Packet;
   /** Makes a reply that is small enough. */
   pack(headers: Headers, bytes: Uint8Array): Promise<Packet>;
 }
@@ -57,7 +58,7 @@ export function createReplies(
   const path: ReplyPath = {
     link,
     publish: (packet) => link.send(packet),
-    bare: (headers) => packetOf(headers, new Uint8Array()),
+    small: (headers, bytes = new Uint8Array()) => packetOf(headers, bytes),
     async pack(headers, bytes) {
       const small = await claims.shrink(packetOf(headers, bytes), 'news');
       if (!link.connected) await whenConnected(link);
@@ -65,7 +66,7 @@ export function createReplies(
     },
   };
   const replies =
-    request.headers[header.accept] === 'frames' ? frameReplies(path, heartbeatMs) : plainReply(path);
+    request.headers[header.accept] === 'frames' ? frameReplies(path, replica, heartbeatMs) : plainReply(path);
   if (!isForeignReply(subject)) return replies;
   return {
     ...replies,
@@ -95,13 +96,18 @@ function plainReply({ publish, pack }: ReplyPath): Replies {
   };
 }
 
-function frameReplies({ link, publish, bare, pack }: ReplyPath, heartbeatMs: number): Replies {
+function frameReplies(
+  { link, publish, small, pack }: ReplyPath,
+  replica: string,
+  heartbeatMs: number,
+): Replies {
   let seq = 0;
   const timer = setInterval(() => {
-    // A heartbeat that waited for the connection would be out of date on its arrival.
+    // A sign of life that waited for the connection would be out of date on its arrival.
     if (!link.connected) return;
     try {
-      put(bare(frameHeaders('heartbeat')));
+      if (seq === 0) accept();
+      else put(small(frameHeaders('heartbeat')));
     } catch {
       // The connection has just closed. A timer must not throw.
     }
@@ -117,11 +123,18 @@ function frameReplies({ link, publish, bare, pack }: ReplyPath, heartbeatMs: num
     timer.refresh();
   }
 
+  function accept() {
+    put(small(frameHeaders('accepted'), encodeJson({ replica })));
+  }
+
   return {
     async send(frame) {
-      if (frame.type === 'heartbeat') return;
+      if (frame.type === 'heartbeat' || frame.type === 'accepted') return;
+      const isAnswer = frame.type === 'result' || frame.type === 'error';
       const headers = frame.type === 'error' ? errorHeaders(frame.data) : {};
-      put(await pack({ ...headers, ...frameHeaders(frame.type) }, encodeJson(frame.data)));
+      const packet = await pack({ ...headers, ...frameHeaders(frame.type) }, encodeJson(frame.data));
+      if (seq === 0 && !isAnswer) accept();
+      put(packet);
     },
     close: () => clearInterval(timer),
   };

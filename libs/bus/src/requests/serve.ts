@@ -36,7 +36,6 @@ export async function serve(
     const onReplied = () => void places.delete(packet);
     const answering = answer(callee, subject, packet, async (replies) => {
       if (isBusy) throw busyError(maxInFlight);
-      await replies.send({ type: 'accepted', data: { replica: callee.replica } });
       await untilDeadline(packet, stopping.signal, async (signal) => {
         // Heartbeats go on meanwhile.
         const letGo = await callee.claims.hold(packet, 'answering', signal);
@@ -164,7 +163,6 @@ async function runHandler(
 
 async function sendFrame(replies: Replies, frame: Frame): Promise<void> {
   if (frame.type === 'error') throw MeshError.fromWire(frame.data);
-  if (frame.type === 'accepted') return;
   try {
     await replies.send(frame);
   } catch (thrown) {
