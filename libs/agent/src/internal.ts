@@ -126,6 +126,7 @@ export type {
   NextRunOptions,
   PromoteOptions,
   SessionLeases,
+  SessionView,
   SilentHolder,
   TakenSession,
   TakeOptions,

@@ -155,6 +155,16 @@ export interface SilentHolder {
   asked: number;
 }
 
+/** What a client knows of a session before it gives a run to it. */
+export interface SessionView {
+  /** Number of the last event. */
+  seq: number;
+  /** Distinguishes the session from later ones with the same id. */
+  incarnation: string;
+  /** The number of runs of the user that wait, in all sessions. */
+  waiting: number;
+}
+
 /**
  * The right to write a session, for one invocation at a time. An invocation has the session from its first
  * `take` to its end, over all its deliveries and hops, however long that takes: no clock takes the session
@@ -220,6 +230,9 @@ export interface SessionLeases {
    * `take` returned the mark. May be left out: the next search finds that the session is idle.
    */
   noteIdle(ref: SessionRef, mark: string): Promise<void>;
+
+  /** Looks at a session before a run is given to it. Returns undefined for a session that does not exist. */
+  look(ref: SessionRef): Promise<SessionView | undefined>;
 
   /** Counts the runs of the user that wait, in all sessions. */
   countWaiting(user: UserOwner): Promise<number>;

@@ -1,10 +1,11 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import {
-  incarnationOf,
   messageEventId,
   newResumeId,
+  noSession,
   readRunConfig,
   runKey,
+  type SessionView,
   type WhenBusy,
 } from '@agentmesh/agent/internal';
 import {
@@ -27,7 +28,7 @@ import { rootOf } from '../mesh/root-agent.ts';
 import { tooManyWaiting } from '../mesh/run-limits.ts';
 import { runHeader } from '../messages/run-header.ts';
 import { assertResumable } from '../runs/check-continuation.ts';
-import { readForSpeaker, speakerOf } from '../runs/next-speaker.ts';
+import { onlyRootSpeaks, readForSpeaker, speakerOf } from '../runs/next-speaker.ts';
 import type { NumberedEvent } from './log-reader.ts';
 import { newInvocationId } from './run-news.ts';
 import { watchInvocation } from './watch-run.ts';
@@ -134,26 +135,28 @@ export async function startRun(
   const { signal, timeoutMs, whenAbsent = 'reject' } = options;
   const ref: SessionRef = { appName: app, userId: user, sessionId: session };
   const root = await rootOf(mesh, app);
-  const [current] = await Promise.all([
-    readForSpeaker(mesh, root, ref),
-    continued === undefined && assertRoom(mesh, ref),
-  ]);
+  // Asked at once where no other agent can get the message.
+  const rootIsUp = whenAbsent === 'reject' && onlyRootSpeaks(mesh, root) ? isUp(mesh, root.name) : undefined;
+  rootIsUp?.catch(() => {});
+  const [view, recent] = await Promise.all([mesh.sessions.leases.look(ref), readForSpeaker(mesh, root, ref)]);
+  if (!view) throw noSession(ref);
+  if (continued === undefined) assertRoom(mesh, ref, view);
   const { message } = request;
   if (continued !== undefined) assertResumable(root);
   const sealed = await sealAnswers(mesh, ref, message);
   const askingEvents = await checkMessage(mesh, ref, message, { answeredBy: request.answeredBy, continued });
-  const agent = await speakerOf(mesh, root, current, { message, askingEvents });
+  const agent = await speakerOf(mesh, root, recent, { message, askingEvents });
   const run = continued === undefined ? newRun(mesh) : { invocationId: continued, resume: newResumeId() };
   const identity = caller && (await mesh.callers?.sign({ ...ref, ...run }, caller));
   const from = run.resume === undefined ? undefined : messageEventId(run, session);
-  const watching = watchInvocation(mesh, { ...ref, ...run }, { afterSeq: current.seq, from, signal });
+  const watching = watchInvocation(mesh, { ...ref, ...run }, { afterSeq: view.seq, from, signal });
   try {
-    const looking = whenAbsent === 'enqueue' || isUp(mesh, agent);
+    const looking = whenAbsent === 'enqueue' || (agent === root.name && rootIsUp) || isUp(mesh, agent);
     const [isThere, { events: numbered, end }] = await Promise.all([looking, watching]);
     if (!isThere) {
       throw new MeshError('unavailable', `no replica of agent ${agent} is up; start one, or try again later`);
     }
-    const incarnation = incarnationOf(current);
+    const { incarnation } = view;
     const command: RunCommandInput = { ...run, app, user, session, incarnation, ...rest, message: sealed };
     await mesh.bus.enqueue(mesh.subjects.agentRun(agent, session), command, {
       messageId: `${runKey(run)}:0`,
@@ -173,9 +176,9 @@ export async function startRun(
 }
 
 /** @throws MeshError `resource_exhausted` when the user has too many waiting runs */
-async function assertRoom(mesh: Mesh, { appName, userId }: SessionRef): Promise<void> {
+function assertRoom(mesh: Mesh, { appName, userId }: SessionRef, { waiting }: SessionView): void {
   const most = mesh.limits.waiting(appName);
-  if ((await mesh.sessions.leases.countWaiting({ appName, userId })) < most) return;
+  if (waiting < most) return;
   const { code, message } = tooManyWaiting(appName, userId, most).error;
   throw new MeshError(code, message);
 }

@@ -30,23 +30,30 @@ export async function speakerFor(
 ): Promise<string> {
   const ref: SessionRef = { appName: app, userId: user, sessionId: session };
   const root = await rootOf(mesh, app);
-  const newest = await readForSpeaker(mesh, root, ref);
-  return await speakerOf(mesh, root, newest, { message, askingEvents: await askedFor(mesh, ref, message) });
+  const [view, recent, askingEvents] = await Promise.all([
+    mesh.sessions.leases.look(ref),
+    readForSpeaker(mesh, root, ref),
+    askedFor(mesh, ref, message),
+  ]);
+  if (!view) throw noSession(ref);
+  return await speakerOf(mesh, root, recent, { message, askingEvents });
 }
 
 /**
- * Reads a session with the events that {@link speakerOf} looks at first. @throws MeshError `not_found` for a
- * session that does not exist
+ * Reads a session with the events that {@link speakerOf} looks at first. Returns undefined where no events are
+ * needed, and for a session that does not exist.
  */
-export async function readForSpeaker(mesh: Mesh, root: AgentCard, ref: SessionRef): Promise<Session> {
-  const numRecentEvents = onlyRootSpeaks(mesh, root) ? 0 : recentEvents;
-  const session = await mesh.sessions.getSession({ ...ref, config: { numRecentEvents } });
-  if (!session) throw noSession(ref);
-  return session;
+export async function readForSpeaker(
+  mesh: Mesh,
+  root: AgentCard,
+  ref: SessionRef,
+): Promise<Session | undefined> {
+  if (onlyRootSpeaks(mesh, root)) return undefined;
+  return await mesh.sessions.getSession({ ...ref, config: { numRecentEvents: recentEvents } });
 }
 
 /** Tells whether no agent but the root can keep the conversation: nobody needs to look for the last speaker. */
-function onlyRootSpeaks(mesh: Mesh, root: AgentCard): boolean {
+export function onlyRootSpeaks(mesh: Mesh, root: AgentCard): boolean {
   return agentCards(mesh).every(({ name }) => name === root.name || !keepsConversation(mesh, root, name));
 }
 
@@ -59,15 +66,15 @@ function onlyRootSpeaks(mesh: Mesh, root: AgentCard): boolean {
 export async function speakerOf(
   mesh: Mesh,
   root: AgentCard,
-  session: Session,
+  session: Session | undefined,
   { message, askingEvents }: { message: unknown; askingEvents: readonly Event[] },
 ): Promise<string> {
+  const asker = askerOf(mesh, message, askingEvents);
+  if (asker !== undefined) return asker;
+  if (!session) return root.name;
   const { events } = session;
   noteUnread(events, unreadBefore(session));
   const ref = { appName: session.appName, userId: session.userId, sessionId: session.id };
-  const asker = askerOf(mesh, message, askingEvents);
-  if (asker !== undefined) return asker;
-  if (onlyRootSpeaks(mesh, root)) return root.name;
   let speaker = lastSpeaker(mesh, root, events);
   for (let last = unreadBefore(session); speaker === undefined && last > 0; last -= pageSize) {
     const afterSeq = Math.max(last - pageSize, 0);

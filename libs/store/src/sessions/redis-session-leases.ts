@@ -10,6 +10,7 @@ import {
   runName,
   runOfName,
   type SessionLeases,
+  type SessionView,
   type SilentHolder,
   type TakenSession,
   type TakeOptions,
@@ -33,6 +34,7 @@ import {
   findSilentScript,
   giveBackScript,
   leaveScript,
+  lookScript,
   noteAskedScript,
   renewScript,
 } from './scripts/lease-scripts.ts';
@@ -110,9 +112,7 @@ export class RedisSessionLeases implements SessionLeases {
       }),
     );
     const [[state, ...found], mark] = await Promise.all([taken, listed]);
-    if (state === 'held') {
-      return heldSession(found as HeldReply, mark);
-    }
+    if (state === 'held') return heldSession(found as HeldReply, mark);
     if (state !== 'busy') return { state };
     // The end of another run may have taken the session off the list between the two.
     if (!onlyWaits) await noteBusy(connection, keys, ref);
@@ -214,6 +214,15 @@ export class RedisSessionLeases implements SessionLeases {
     await dropIdleSession(connection, keys, ref, mark);
   }
 
+  async look(ref: SessionRef): Promise<SessionView | undefined> {
+    const { session, queued } = sessionKeys(this.#place.keys, ref);
+    const call = lookScript.call({ session, queued });
+    const found = await this.#place.connection.script<[number, string, number] | null>(...call);
+    if (!found) return undefined;
+    const [seq, incarnation, waiting] = found;
+    return { seq, incarnation, waiting };
+  }
+
   async countWaiting({ appName, userId }: UserOwner): Promise<number> {
     const { connection, keys } = this.#place;
     const key = keys.queued(appName, userId);
@@ -285,8 +294,6 @@ function heldSession(
 ): HeldSession {
   const record = recordOf(fields);
   const { cancelled } = record;
-  return {
-    ...{ state: 'held', token, begun, seq, incarnation, attempt, record, mark },
-    ...(cancelled !== undefined && { cancelled }),
-  };
+  const held = { state: 'held', token, begun, seq, incarnation, attempt, record, mark } as const;
+  return { ...held, ...(cancelled !== undefined && { cancelled }) };
 }

@@ -54,6 +54,7 @@ export function userShares(service: TheService): void {
     expect(await bring(4)).toEqual({ state: 'busy', isFull: true });
     expect(await bring(3)).toEqual({ state: 'busy', isFull: true });
     expect(await service().leases.countWaiting(user)).toBe(2);
+    expect(await service().leases.look(inv(1))).toMatchObject({ seq: 0, waiting: 2 });
     expect(await startNext()).toEqual([]);
     await end(1);
     expect(await startNext({ sessionId: 's1' })).toEqual([3]);

@@ -9,6 +9,7 @@ import type {
   NextRunOptions,
   PromoteOptions,
   SessionLeases,
+  SessionView,
   SilentHolder,
   TakenSession,
   TakeOptions,
@@ -157,6 +158,13 @@ export class InMemorySessionLeases implements SessionLeases {
 
   async noteIdle(): Promise<void> {
     // The list is made of the leases.
+  }
+
+  async look(ref: SessionRef): Promise<SessionView | undefined> {
+    const session = this.#tables.findSession(ref);
+    if (!session) return undefined;
+    const { events, incarnation } = session;
+    return { seq: events.length, incarnation, waiting: this.#tables.leases.countWaiting(ref) };
   }
 
   async countWaiting(user: UserOwner): Promise<number> {

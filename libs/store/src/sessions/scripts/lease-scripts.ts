@@ -52,6 +52,17 @@ return { redis.call('HGET', invocation, 'cancel') or '' }
 `,
 );
 
+/** Returns the number of the last event, the incarnation, and the number of the user's waiting runs; or false. */
+export const lookScript = defineScript(
+  { keys: ['session', 'queued'] },
+  `${clock}
+local seq, incarnation = unpack(redis.call('HMGET', session, 'seq', 'nonce'))
+if not seq then return false end
+return { tonumber(seq), incarnation, redis.call('ZCOUNT', queued, now_ms(), '+inf') }
+`,
+  'reads',
+);
+
 export const giveBackScript = defineScript(
   { keys: ['invocation'], args: ['fencingToken'] },
   `${isFenced}
