@@ -3,7 +3,8 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { openWorkStreams } from '@agentmesh/bus';
 import type { Mesh } from '@agentmesh/mesh';
 import { until } from '@agentmesh/testing';
-import { spawnAgents } from './spawn-agents.ts';
+import { installPackages } from './installed.ts';
+import { spawnAgents, spawnProgram } from './spawn-agents.ts';
 
 /** The costs of a process that does nothing, and of runs that wait for a model. */
 export interface ServiceCosts {
@@ -28,13 +29,17 @@ export async function measureServiceCosts(mesh: Mesh, servers: Servers): Promise
   return { ...(await measureStart(mesh, servers)), waitingRunKiB: await measureWaiting(mesh, servers) };
 }
 
+/** Measures a process of the packages: in the repository each process compiles TypeScript. */
 async function measureStart(mesh: Mesh, { natsUrl, redisUrl }: Servers) {
+  await using project = await installPackages();
   const beganAt = performance.now();
-  await using agent = await spawnAgents('echo-service-agent.ts', natsUrl, redisUrl);
+  const env = { NATS_URL: natsUrl, REDIS_URL: redisUrl, MESH_HEALTH_PORT: '0' };
+  await using agent = await spawnProgram(project.agent, [], env);
   const subject = mesh.subjects.agentAsk('idle_agent');
   await Array.fromAsync(mesh.bus.request(subject, { message: 'hello' }));
   const coldStartMs = performance.now() - beganAt;
-  await delay(3_000);
+  // A service gives memory back when it has no work for five seconds.
+  await delay(15_000);
   return { coldStartMs, idleMiB: memoryOf(agent.pid) / 1_024 };
 }
 

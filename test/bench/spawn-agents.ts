@@ -1,4 +1,4 @@
-import { join } from 'node:path';
+import { dirname, resolve } from 'node:path';
 import { endProcess, spawnGuarded } from '@agentmesh/testing';
 
 /** A started process of agents. */
@@ -10,8 +10,18 @@ export interface Spawned extends AsyncDisposable {
  * Starts a process of agents with its arguments, such as the addresses of servers, and waits until it serves.
  */
 export async function spawnAgents(file: string, ...args: string[]): Promise<Spawned> {
-  const child = spawnGuarded([process.execPath, join(import.meta.dirname, file), ...args], {
-    cwd: import.meta.dirname,
+  return await spawnProgram(resolve(import.meta.dirname, file), args);
+}
+
+/** Starts a process with variables of its own, and waits until it says that it has started. */
+export async function spawnProgram(
+  file: string,
+  args: readonly string[],
+  env: NodeJS.ProcessEnv = {},
+): Promise<Spawned> {
+  const child = spawnGuarded([process.execPath, file, ...args], {
+    cwd: dirname(file),
+    env: { ...process.env, ...env },
     stdio: ['ignore', 'pipe', 'inherit'],
   });
   const started = Promise.withResolvers<void>();

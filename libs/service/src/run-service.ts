@@ -1,6 +1,7 @@
 import { constants } from 'node:os';
 import { MeshError } from '@agentmesh/protocol';
 import { causeMessages } from './error-record.ts';
+import { returnIdleMemory } from './idle-memory.ts';
 import type { Logger } from './logger.ts';
 
 export interface RunOptions {
@@ -99,7 +100,9 @@ async function startAndStop({ name, start, log }: RunOptions, signal: AbortSigna
     return 0;
   }
   if (!signal.aborted) log.info('started');
+  const keepMemory = returnIdleMemory();
   await untilAborted(signal);
+  keepMemory();
   try {
     await running[Symbol.asyncDispose]();
     return 0;

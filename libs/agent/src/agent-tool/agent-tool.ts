@@ -5,7 +5,7 @@ import {
   type OptionNames,
   type ToolConfirmation,
 } from '@agentmesh/protocol';
-import { type Content, type FunctionCall, type FunctionDeclaration, Type } from '@google/genai';
+import type { Content, FunctionCall, FunctionDeclaration } from '@google/genai';
 import { BaseAgent } from '../base/base-agent.ts';
 import { BaseTool, type RunToolRequest } from '../base/base-tool.ts';
 import type { Context } from '../base/context.ts';
@@ -17,6 +17,7 @@ import { LlmAgent } from '../flow/llm-agent.ts';
 import { runInvocation } from '../invocation/invocation.ts';
 import { newestRun } from '../journal/journal.ts';
 import { answerToQuestion, isPassedOn } from '../questions/questions.ts';
+import { Type } from '../schema/genai.ts';
 import {
   describeMisfit,
   isZodObject,

@@ -1,5 +1,5 @@
 import { MeshError } from '@agentmesh/protocol';
-import { ApiError } from '@google/genai';
+import { isApiError } from '../schema/genai.ts';
 
 /**
  * An exception of a tool, of a model or of a callback. After an exception of a tool or a model the agent
@@ -31,7 +31,7 @@ export type OnFailure = (failure: Failure) => void;
  * of the runner gets them.
  */
 export const printFailure: OnFailure = ({ what, name, agent, invocationId, callId, error }) => {
-  if (error instanceof ApiError || what === 'callback') return;
+  if (isApiError(error) || what === 'callback') return;
   const call = callId === undefined ? '' : `, call ${callId}`;
   console.error(`${what} ${name} failed (agent ${agent}, invocation ${invocationId}${call}):`, error);
 };

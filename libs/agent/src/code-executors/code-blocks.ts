@@ -1,5 +1,6 @@
-import { type Content, type ExecutableCode, Language, Outcome, type Part } from '@google/genai';
+import type { Content, ExecutableCode, Part } from '@google/genai';
 import type { BaseCodeExecutor } from '../base/base-code-executor.ts';
+import { Language, Outcome } from '../schema/genai.ts';
 
 /**
  * Cuts an answer off after its first code block, and makes the code a separate part. Returns undefined when

@@ -1,11 +1,11 @@
 import type { Event } from '@agentmesh/protocol';
-import { Outcome } from '@google/genai';
 import type { BaseAgent } from '../base/base-agent.ts';
 import type { BaseCodeExecutor, CodeExecutionResult } from '../base/base-code-executor.ts';
 import type { InvocationContext } from '../base/invocation-context.ts';
 import { createEvent, getFunctionCalls } from '../events/event.ts';
 import { turnOf } from '../journal/journal.ts';
 import { trailingCode } from '../journal/step-mark.ts';
+import { Outcome } from '../schema/genai.ts';
 import { cutAtCode, failuresInARow, languageOf } from './code-blocks.ts';
 
 /**

@@ -4,12 +4,12 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Readable } from 'node:stream';
 import { assertOptions, MeshError, type OptionNames } from '@agentmesh/protocol';
-import { Outcome } from '@google/genai';
 import {
   BaseCodeExecutor,
   type CodeExecutionResult,
   type ExecuteCodeRequest,
 } from '../base/base-code-executor.ts';
+import { Outcome } from '../schema/genai.ts';
 
 export interface UnsafeLocalCodeExecutorOptions {
   /** Time limit of one run, in seconds; default 30. */

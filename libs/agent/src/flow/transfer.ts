@@ -1,8 +1,9 @@
 import { MeshError } from '@agentmesh/protocol';
-import { type FunctionDeclaration, Type } from '@google/genai';
+import type { FunctionDeclaration } from '@google/genai';
 import { BaseTool, type RunToolRequest } from '../base/base-tool.ts';
 import type { InvocationContext } from '../base/invocation-context.ts';
 import type { TransferTarget } from '../base/transfer-port.ts';
+import { Type } from '../schema/genai.ts';
 import type { LlmAgent } from './llm-agent.ts';
 
 export const transferToolName = 'transfer_to_agent';

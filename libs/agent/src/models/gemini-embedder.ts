@@ -1,6 +1,7 @@
 import { assertOptions, MeshError, type OptionNames } from '@agentmesh/protocol';
-import { ApiError, GoogleGenAI, type GoogleGenAIOptions, type HttpRetryOptions } from '@google/genai';
+import type { GoogleGenAI, GoogleGenAIOptions, HttpRetryOptions } from '@google/genai';
 import type { Embedder } from '../memory/embedder.ts';
+import { isApiError, loadGenAi } from '../schema/genai.ts';
 import { geminiKeyOf } from './gemini-key.ts';
 import { withRetries } from './retry.ts';
 
@@ -37,7 +38,7 @@ const maxCharacters = 8_000;
 export class GeminiEmbedder implements Embedder {
   readonly name: string;
   readonly #options: Required<Pick<GeminiEmbedderOptions, 'model' | 'dimensions'>> & GeminiEmbedderOptions;
-  #client: GoogleGenAI | undefined;
+  #client: Promise<GoogleGenAI> | undefined;
 
   /** @throws MeshError `invalid_argument` for an unknown option */
   constructor(options: GeminiEmbedderOptions = {}) {
@@ -58,8 +59,9 @@ export class GeminiEmbedder implements Embedder {
       const batch = texts
         .slice(at, at + batchSize)
         .map((text) => text.slice(0, maxCharacters).toWellFormed());
+      const { models } = await this.#connect();
       const ask = () =>
-        this.#connect().models.embedContent({
+        models.embedContent({
           model,
           contents: batch,
           config: {
@@ -80,7 +82,7 @@ export class GeminiEmbedder implements Embedder {
   }
 
   // Makes the client at the first request, so that a service can start without a key.
-  #connect(): GoogleGenAI {
+  async #connect(): Promise<GoogleGenAI> {
     const { apiKey, baseUrl, client, model } = this.#options;
     const key = apiKey ?? geminiKeyOf();
     if (!this.#client && !key && !client)
@@ -89,17 +91,20 @@ export class GeminiEmbedder implements Embedder {
         `no key for model ${model}: set GEMINI_API_KEY or GOOGLE_API_KEY`,
       );
     const { retryOptions: _retries, ...httpOptions } = client?.httpOptions ?? {};
-    this.#client ??= new GoogleGenAI({
-      ...(key !== undefined && { apiKey: key }),
-      ...client,
-      httpOptions: { ...httpOptions, ...(baseUrl !== undefined && { baseUrl }) },
-    });
-    return this.#client;
+    this.#client ??= loadGenAi().then(
+      ({ GoogleGenAI }) =>
+        new GoogleGenAI({
+          ...(key !== undefined && { apiKey: key }),
+          ...client,
+          httpOptions: { ...httpOptions, ...(baseUrl !== undefined && { baseUrl }) },
+        }),
+    );
+    return await this.#client;
   }
 }
 
 function refusalOf(error: unknown): unknown {
-  if (!(error instanceof ApiError) || error.status !== 400) return error;
+  if (!isApiError(error) || error.status !== 400) return error;
   return new MeshError('invalid_argument', `the model refuses the texts: ${error.message}`, { cause: error });
 }
 

@@ -1,14 +1,15 @@
 import { assertOptions, MeshError, type OptionNames } from '@agentmesh/protocol';
-import {
-  type Content,
-  type GenerateContentParameters,
-  type GenerateContentResponse,
+import type {
+  Content,
+  GenerateContentParameters,
+  GenerateContentResponse,
   GoogleGenAI,
-  type GoogleGenAIOptions,
-  type HttpRetryOptions,
-  type Part,
+  GoogleGenAIOptions,
+  HttpRetryOptions,
+  Part,
 } from '@google/genai';
 import { assertStream, BaseLlm, type LlmRequest, type LlmResponse } from '../base/base-llm.ts';
+import { loadGenAi } from '../schema/genai.ts';
 import { geminiKeyOf } from './gemini-key.ts';
 import { withRetries } from './retry.ts';
 import { StreamedParts } from './streamed-parts.ts';
@@ -59,13 +60,15 @@ export class Gemini extends BaseLlm {
     /projects\/.+\/(?:models|endpoints)\/.+/,
   ];
   readonly #options: GeminiOptions;
-  #client: GoogleGenAI | undefined;
+  #client: Promise<GoogleGenAI> | undefined;
 
   /** @throws MeshError `invalid_argument` for an unknown option */
   constructor(options: GeminiOptions = {}) {
     assertOptions('a Gemini', options, optionNames, { unsupported, isOpen: new.target !== Gemini });
     super({ model: options.model ?? 'gemini-2.5-flash' });
     this.#options = options;
+    // Loads while the process starts; a failure comes with the first request.
+    loadGenAi().catch(() => {});
   }
 
   override async *generateContentAsync(
@@ -74,7 +77,7 @@ export class Gemini extends BaseLlm {
     signal?: AbortSignal,
   ): AsyncGenerator<LlmResponse, void, void> {
     assertStream(stream);
-    const { models } = this.#connect();
+    const { models } = await this.#connect();
     const parameters: GenerateContentParameters = {
       model: request.model,
       contents: withLastWordOfUser(request.contents),
@@ -101,7 +104,7 @@ export class Gemini extends BaseLlm {
   }
 
   // Makes the client at the first request, so that an agent can be defined without a key.
-  #connect(): GoogleGenAI {
+  async #connect(): Promise<GoogleGenAI> {
     const { baseUrl, client, headers, project, location } = this.#options;
     const { vertexai = client?.vertexai } = this.#options;
     const key = this.#key;
@@ -109,7 +112,7 @@ export class Gemini extends BaseLlm {
     if (problem !== undefined) throw new MeshError('failed_precondition', problem);
     // Retries happen here only: retries of the client would multiply the attempts.
     const { retryOptions: _retries, ...httpOptions } = client?.httpOptions ?? {};
-    this.#client ??= new GoogleGenAI({
+    const options = {
       ...(key !== undefined && { apiKey: key }),
       ...client,
       ...(vertexai !== undefined && { vertexai }),
@@ -120,8 +123,9 @@ export class Gemini extends BaseLlm {
         ...(baseUrl !== undefined && { baseUrl }),
         ...(headers && { headers: { ...httpOptions.headers, ...headers } }),
       },
-    });
-    return this.#client;
+    };
+    this.#client ??= loadGenAi().then(({ GoogleGenAI }) => new GoogleGenAI(options));
+    return await this.#client;
   }
 
   get #retryOptions(): HttpRetryOptions | undefined {

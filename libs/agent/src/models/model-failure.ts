@@ -1,5 +1,5 @@
 import { MeshError } from '@agentmesh/protocol';
-import { ApiError } from '@google/genai';
+import { isApiError } from '../schema/genai.ts';
 
 /**
  * Reads the code and the sentence from an error message. Clients of models put the whole response of the
@@ -20,7 +20,7 @@ export function describeFailure(error: unknown): { errorCode: string; errorMessa
   if (error instanceof MeshError) return { errorCode: error.code, errorMessage: error.message };
   const message = error instanceof Error ? error.message : String(error);
   const body = errorBodyOf(message);
-  const code = error instanceof ApiError ? error.status : body.code;
+  const code = isApiError(error) ? error.status : body.code;
   return {
     errorCode:
       typeof code === 'number' || (typeof code === 'string' && code) ? String(code) : 'UNKNOWN_ERROR',

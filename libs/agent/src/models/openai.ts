@@ -1,13 +1,8 @@
 import { assertOptions, MeshError, type OptionNames } from '@agentmesh/protocol';
-import {
-  type Content,
-  FinishReason,
-  type FunctionDeclaration,
-  type GenerateContentConfig,
-  type Part,
-} from '@google/genai';
+import type { Content, FunctionDeclaration, GenerateContentConfig, Part } from '@google/genai';
 import OpenAI, { type ClientOptions } from 'openai';
 import { assertStream, BaseLlm, type LlmRequest, type LlmResponse } from '../base/base-llm.ts';
+import { FinishReason } from '../schema/genai.ts';
 import { toJsonSchema, toMessages, toTools } from './openai-messages.ts';
 
 export interface OpenAiOptions {

@@ -1,5 +1,6 @@
 import { setTimeout as pause } from 'node:timers/promises';
-import { ApiError, type HttpRetryOptions } from '@google/genai';
+import type { HttpRetryOptions } from '@google/genai';
+import { isApiError } from '../schema/genai.ts';
 
 /**
  * The default retries. They are enough for a short failure, and few enough that a fallback model is tried
@@ -48,7 +49,7 @@ export function waitMs(attempt: number, options: HttpRetryOptions): number {
 }
 
 function mayPass(error: unknown, statuses: readonly number[]): boolean {
-  if (error instanceof ApiError) return statuses.includes(error.status);
+  if (isApiError(error)) return statuses.includes(error.status);
   // This is fetch's error when there is no connection, or when it breaks before an answer.
   return error instanceof TypeError && error.message === 'fetch failed';
 }

@@ -1,6 +1,7 @@
 import { MeshError } from '@agentmesh/protocol';
-import { type Schema, Type } from '@google/genai';
+import type { Schema } from '@google/genai';
 import { z } from 'zod';
+import { Type } from './genai.ts';
 
 /** The parameters of a tool: a zod object, or a schema of `@google/genai`. */
 export type ToolParameters = z.ZodObject | Schema;

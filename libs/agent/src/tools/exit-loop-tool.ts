@@ -1,5 +1,6 @@
-import { type FunctionDeclaration, Type } from '@google/genai';
+import type { FunctionDeclaration } from '@google/genai';
 import { BaseTool, type RunToolRequest } from '../base/base-tool.ts';
+import { Type } from '../schema/genai.ts';
 
 /** The tool by which a model ends the loop that runs its agent. */
 export class ExitLoopTool extends BaseTool {

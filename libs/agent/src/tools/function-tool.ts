@@ -5,11 +5,12 @@ import {
   type OptionNames,
   unlessAborted,
 } from '@agentmesh/protocol';
-import { type FunctionDeclaration, type Schema, Type } from '@google/genai';
+import type { FunctionDeclaration, Schema } from '@google/genai';
 import type { z } from 'zod';
 import { BaseTool, type RunToolRequest } from '../base/base-tool.ts';
 import { readConfirmableBy } from '../base/confirmable-by.ts';
 import type { Context } from '../base/context.ts';
+import { Type } from '../schema/genai.ts';
 import {
   describeMisfit,
   isZodObject,

@@ -1,7 +1,8 @@
-import { type Content, type FunctionDeclaration, type Part, Type } from '@google/genai';
+import type { Content, FunctionDeclaration, Part } from '@google/genai';
 import { appendInstructions } from '../base/base-llm.ts';
 import { BaseTool, type RunToolRequest, type ToolProcessLlmRequest } from '../base/base-tool.ts';
 import type { Context } from '../base/context.ts';
+import { Type } from '../schema/genai.ts';
 
 /**
  * Size of the largest file that is shown to a model, in bytes. Models refuse requests that are much larger.
