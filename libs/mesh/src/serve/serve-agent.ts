@@ -27,7 +27,7 @@ import { twoRoots } from '../mesh/root-agent.ts';
 import { FullShares } from '../mesh/run-limits.ts';
 import type { ServedAgent } from '../mesh/served-agent.ts';
 import { stopAll } from '../mesh/stop-all.ts';
-import { bindRemotes, type Remotes } from '../remote/remotes.ts';
+import { bindRemotes, type Remotes, remotesOf } from '../remote/remotes.ts';
 import { handleRun } from '../runs/handle-run.ts';
 import { defaultSweepMs, startSweeper } from '../runs/run-queue.ts';
 
@@ -199,7 +199,8 @@ function cardOf(agent: BaseAgent, app: string | undefined, version: string): Omi
     version,
     llm: llm !== undefined,
     ...(app !== undefined && { app }),
-    subAgents: agent.subAgents.map(({ name }) => name),
+    // An agent elsewhere below an agent of this process has this service for its parent on the mesh.
+    subAgents: [...new Set([...agent.subAgents, ...remotesOf(agent).transfers].map(({ name }) => name))],
     tools: (llm?.tools ?? []).flatMap((tool) => (tool instanceof BaseTool ? tool.name : [])),
     ...(typeof llm?.globalInstruction === 'string' &&
       llm.globalInstruction !== '' && { globalInstruction: llm.globalInstruction }),
