@@ -53,7 +53,7 @@ const rooms: Record<string, readonly string[]> = {
   'libs/service/src': ['probes'],
   'libs/testing/src': ['processes', 'models', 'faults', 'servers'],
   'services/gateway/src': [
-    ...['context', 'http', 'access', 'params', 'handlers/about', 'runs', 'web'],
+    ...['context', 'http', 'access', 'params', 'contract', 'handlers/about', 'runs', 'web'],
     ...['artifacts', 'events', 'memory', 'sessions', 'users', 'runs', 'dev'].map(
       (name) => `handlers/${name}`,
     ),

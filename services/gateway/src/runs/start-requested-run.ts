@@ -23,7 +23,7 @@ const maxLlmCalls = z
   .max(mostLlmCalls, callsAllowed)
   .default(mostLlmCalls);
 
-const body = z.object({
+export const runBody = z.object({
   appName: z.string().min(1),
   userId: z.string().min(1),
   sessionId: z.string().min(1),
@@ -47,7 +47,7 @@ export async function startRequestedRun(
   signal: AbortSignal,
   streams: boolean,
 ): Promise<StartedRun & { ref: InvocationRef }> {
-  const { appName, userId, sessionId, ...run } = readBody(body, request);
+  const { appName, userId, sessionId, ...run } = readBody(runBody, request);
   const { newMessage, invocationId, stateDelta, streaming, runConfig, whenBusy } = run;
   const ids = idsOf(request);
   if (invocationId) noteInvocation(request, invocationId);

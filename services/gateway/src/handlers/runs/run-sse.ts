@@ -10,7 +10,7 @@ import { watchUntil } from '../../runs/run-watch.ts';
 import { startRequestedRun } from '../../runs/start-requested-run.ts';
 import { streamRun } from '../../runs/stream-run.ts';
 
-const query = {
+export const runSseQuery = {
   stopOnDisconnect: z.enum(['true', 'false'], 'must be true or false').optional(),
 };
 
@@ -22,7 +22,7 @@ const query = {
  * then cancels the run.
  */
 export const runSse: Handler = async (context, request, reply) => {
-  const { stopOnDisconnect = context.config.stopOnDisconnect } = readQuery(query, request);
+  const { stopOnDisconnect = context.config.stopOnDisconnect } = readQuery(runSseQuery, request);
   using until = watchUntil(context, reply);
   const { ref, numbered, end } = await startRequestedRun(context, request, until.signal, true);
   reply.hijack();
