@@ -96,7 +96,7 @@ describe.each(Object.entries(rooms))('the rooms of %s', (folder, order) => {
 });
 
 const packages = [
-  ...['protocol', 'agent', 'service', 'bus', 'store', 'mesh', 'cli', 'testing', 'agentmesh'].map(
+  ...['protocol', 'agent', 'service', 'bus', 'store', 'mesh', 'cli', 'testing', 'client', 'agentmesh'].map(
     (name) => `libs/${name}/src`,
   ),
   'services/gateway/src',
