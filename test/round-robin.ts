@@ -6,11 +6,14 @@ export interface RoundRobin extends AsyncDisposable {
   readonly url: string;
   /** The number of connections that each gateway has got, by its address. */
   readonly counts: ReadonlyMap<string, number>;
+  /** The first lines of the requests, each with the address of its gateway. */
+  readonly requests: readonly { line: string; gateway: string }[];
 }
 
 /** Starts a proxy that gives each connection to the next of these gateways, and leaves out those that are away. */
 export async function startRoundRobin(gateways: readonly string[]): Promise<RoundRobin> {
   const counts = new Map(gateways.map((url) => [url, 0]));
+  const requests: { line: string; gateway: string }[] = [];
   const sockets = new Set<Socket>();
   let turn = 0;
   const pass = async (client: Socket) => {
@@ -24,6 +27,10 @@ export async function startRoundRobin(gateways: readonly string[]): Promise<Roun
       );
       if (!isUp) continue;
       counts.set(url, (counts.get(url) ?? 0) + 1);
+      client.on('data', (bytes) => {
+        const [line] = /^[A-Z]+ \S+ HTTP/.exec(bytes.toString('latin1')) ?? [];
+        if (line !== undefined) requests.push({ line, gateway: url });
+      });
       for (const [from, to] of [
         [client, gateway],
         [gateway, client],
@@ -48,6 +55,7 @@ export async function startRoundRobin(gateways: readonly string[]): Promise<Roun
   return {
     url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
     counts,
+    requests,
     async [Symbol.asyncDispose]() {
       server.close();
       for (const socket of sockets) socket.destroy();
