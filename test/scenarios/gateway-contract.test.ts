@@ -116,6 +116,13 @@ it('the document describes files and memories', async () => {
   await send('DELETE', artifact);
 });
 
+it('the document describes the endpoint for AG-UI', async () => {
+  const messages = [{ id: 'm', role: 'user', content: 'Tell me a story' }];
+  const input = { threadId: 's2', runId: 'r', messages, tools: [], context: [] };
+  const { answer, text } = await send('POST', `${user}/ag-ui`, { body: input });
+  expect([answer.status, text]).toEqual([200, expect.stringContaining('RUN_FINISHED')]);
+});
+
 it('the document describes graphs and traces', async () => {
   for (const path of [
     'build_graph',

@@ -6,6 +6,7 @@ import { listApps } from './about/list-apps.ts';
 import { listRoutes } from './about/list-routes.ts';
 import { openApi } from './about/open-api.ts';
 import { version } from './about/version.ts';
+import { runAgUi } from './ag-ui/run-ag-ui.ts';
 import { downloadArtifact, uploadArtifact } from './artifacts/artifact-content.ts';
 import {
   deleteArtifact,
@@ -114,6 +115,14 @@ const entrances: Entrance[] = [
   { method: 'POST', url: `${invocation}/cancel`, handle: cancelInvocation, role: 'user' },
   { method: 'POST', url: '/run', handle: run, role: 'user', load: 'run' },
   { method: 'POST', url: '/run_sse', handle: runSse, role: 'user', load: 'run' },
+  {
+    method: 'POST',
+    url: '/apps/:app/users/:user/ag-ui',
+    handle: runAgUi,
+    role: 'user',
+    others: 'approver',
+    load: 'run',
+  },
   ...devRoutes,
 ];
 

@@ -1,3 +1,4 @@
+import { RunAgentInputSchema } from '@ag-ui/core/schemas';
 import { pendingReplySchema } from '@agentmesh/protocol';
 import { z } from 'zod';
 import type { Operation } from '../context/operation.ts';
@@ -224,7 +225,7 @@ const operations: Readonly<Record<string, Operation>> = {
     answer: invocationAnswer,
   },
   [`GET ${invocation}/events`]: {
-    summary: 'the events of a run as a stream, also after it began ([resuming](coming-back.md))',
+    summary: 'the events of a run as a stream, also after it began',
     query: followQuery,
     headers: { 'Last-Event-ID': 'the id of the last event that came; counts more than `after`' },
     answer: 'text/event-stream',
@@ -249,6 +250,13 @@ const operations: Readonly<Record<string, Operation>> = {
     summary: 'runs; each event as it happens (server-sent events)',
     query: runSseQuery,
     body: runBody,
+    answer: 'text/event-stream',
+    answerHeaders: runHeaders,
+    others: failedRun,
+  },
+  [`POST ${user}/ag-ui`]: {
+    summary: 'runs as an agent of AG-UI; the events of that protocol as a stream',
+    body: RunAgentInputSchema,
     answer: 'text/event-stream',
     answerHeaders: runHeaders,
     others: failedRun,
