@@ -34,7 +34,7 @@ const start = `SwaggerUIBundle({
   url: '/openapi.json',
   dom_id: '#page',
   validatorUrl: null,
-  docExpansion: 'none',
+  docExpansion: 'list',
   deepLinking: true,
 });
 `;
