@@ -14,6 +14,8 @@ const mayImport: Record<string, readonly string[]> = {
   mesh: ['protocol', 'agent', 'bus', 'store', 'service'],
   cli: ['protocol', 'agent', 'bus', 'store', 'mesh', 'service', 'testing', 'gateway', 'keeper'],
   testing: ['protocol'],
+  // It runs in browsers, and needs nothing of the mesh.
+  client: [],
   // The package that users install. It has no code of its own, and brings the gateway and the keeper.
   agentmesh: ['protocol', 'agent', 'bus', 'store', 'mesh', 'service', 'cli', 'testing', 'gateway', 'keeper'],
 };

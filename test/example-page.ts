@@ -8,6 +8,7 @@ export const examplePages = {
   [examplePage]: examplesFolder,
   'docs/credentials.md': 'docs/examples/credentials',
   'docs/memory.md': 'docs/examples/memory',
+  'libs/client/README.md': 'docs/examples/client',
 };
 
 const root = join(import.meta.dirname, '..');

@@ -53,8 +53,8 @@ const rooms: Record<string, readonly string[]> = {
   'libs/service/src': ['probes'],
   'libs/testing/src': ['processes', 'models', 'faults', 'servers'],
   'services/gateway/src': [
-    ...['context', 'http', 'access', 'params', 'handlers/about', 'runs', 'web'],
-    ...['artifacts', 'events', 'memory', 'sessions', 'users', 'runs', 'dev'].map(
+    ...['context', 'http', 'access', 'params', 'contract', 'handlers/about', 'runs', 'web'],
+    ...['ag-ui', 'artifacts', 'events', 'memory', 'sessions', 'users', 'runs', 'dev'].map(
       (name) => `handlers/${name}`,
     ),
     'handlers',
@@ -96,7 +96,7 @@ describe.each(Object.entries(rooms))('the rooms of %s', (folder, order) => {
 });
 
 const packages = [
-  ...['protocol', 'agent', 'service', 'bus', 'store', 'mesh', 'cli', 'testing', 'agentmesh'].map(
+  ...['protocol', 'agent', 'service', 'bus', 'store', 'mesh', 'cli', 'testing', 'client', 'agentmesh'].map(
     (name) => `libs/${name}/src`,
   ),
   'services/gateway/src',

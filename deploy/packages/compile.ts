@@ -6,8 +6,8 @@ import { promisify } from 'node:util';
 /** The root of the repository. */
 export const root = join(import.meta.dirname, '..', '..');
 
-/** The package that depends on all others. */
-const everything = 'libs/agentmesh/tsconfig.build.json';
+/** The package that depends on all others, and the client, which stands alone. */
+const everything = ['libs/agentmesh/tsconfig.build.json', 'libs/client/tsconfig.build.json'];
 
 /** Lists the folders of the packages that are published: the libraries, the gateway and the keeper. */
 export function publishedFolders(): string[] {
@@ -35,7 +35,7 @@ export async function buildPackages(): Promise<void> {
     rmSync(join(root, folder, 'dist'), { recursive: true, force: true });
   const compiler = join(root, 'node_modules/typescript/bin/tsc');
   try {
-    await promisify(execFile)(process.execPath, [compiler, '--build', everything, '--pretty', 'false'], {
+    await promisify(execFile)(process.execPath, [compiler, '--build', ...everything, '--pretty', 'false'], {
       cwd: root,
     });
   } catch (cause) {

@@ -6,7 +6,7 @@ import { type Browser, chromium, type Page, type Request } from 'playwright-core
 const programs = ['chromium', 'chromium-browser', 'google-chrome'];
 
 /** The folder of the screenshots of the last test. */
-const shots = join(tmpdir(), 'agentmesh-browser');
+export const shots = join(tmpdir(), 'agentmesh-browser');
 
 /** The files that ADK's page asks for and its package does not have. */
 const notInThePackage = /^\/dev-ui\/prism-(?:dark|light)\.css$/;
@@ -91,7 +91,7 @@ function describe(request: Request): string {
 }
 
 /** Finds a browser on the path. @throws Error that says what to install */
-function findBrowser(): string {
+export function findBrowser(): string {
   const folders = (process.env.PATH ?? '').split(delimiter).filter(Boolean);
   const found = folders.flatMap((folder) => programs.map((name) => join(folder, name))).find(isProgram);
   if (found !== undefined) return found;

@@ -29,7 +29,7 @@ beforeAll(async () => {
   const oldNode = await createProject(join(place, 'node'), registry);
   oldProject = await createProject(join(place, 'old-shop'), registry);
   project = await createProject(join(place, 'shop'), registry);
-  const installed = project.install('agentmesh', 'zod', '@google/genai');
+  const installed = project.install('agentmesh', '@agentmesh/client', 'zod', '@google/genai');
   const withOldPeers = oldProject.install('agentmesh', ...oldestPeers);
   await Promise.all([installed, withOldPeers, oldNode.install(`node@${oldestNode}`)]);
   nodes['Node 22.12'] = join(oldNode.folder, 'node_modules/node/bin/node');
@@ -80,7 +80,7 @@ const readInstalled = (file: string) => readFile(join(project.folder, 'node_modu
 describe('the published packages', () => {
   it('are those of the libraries, the gateway and the keeper, in one version', () => {
     const lines = published.split('\n').filter((line) => /^\S+ \d+\.\d+\.\d+: \d+ kB, \d+ files$/.test(line));
-    expect(lines).toHaveLength(11);
+    expect(lines).toHaveLength(12);
     expect(new Set(lines.map((line) => line.split(/[ :]/)[1])).size).toBe(1);
   });
 
@@ -98,7 +98,7 @@ describe('the published packages', () => {
 
   it('have a licence, a README, and every file that their doors name', async () => {
     const manifests = (await installedFiles()).filter((file) => file.endsWith('/package.json'));
-    expect(manifests).toHaveLength(11);
+    expect(manifests).toHaveLength(12);
     for (const file of manifests) {
       const folder = join(project.folder, 'node_modules', file, '..');
       const { exports, bin = {} } = JSON.parse(await readInstalled(file));
@@ -151,6 +151,13 @@ describe.each(Object.keys(nodes) as (keyof typeof nodes)[])('a program of a user
 
   it('loads the packages by require', async () => {
     expect(await node('--disable-warning=ExperimentalWarning', 'program.cjs')).toBe(answer);
+  });
+
+  it('has the client, which needs no other package', async () => {
+    const program = "import { MeshClient } from '@agentmesh/client'; new MeshClient({ url: 'gateway' })";
+    await expect(node('--input-type=module', '--eval', program)).rejects.toThrow('url must be the address');
+    const manifest = JSON.parse(await readInstalled('@agentmesh/client/package.json'));
+    expect([manifest.dependencies ?? {}, manifest.peerDependencies ?? {}]).toEqual([{}, {}]);
   });
 
   it('is TypeScript that Node runs as it is', async () => {

@@ -148,6 +148,35 @@ describe('a caller with an API key', () => {
     expect(await refused.text()).toMatch(/^data: \{"error":.*"code":"unauthenticated"/);
   });
 
+  it('has the same rights at the endpoint for AG-UI', async () => {
+    const input = (threadId: string, more: object = {}) => ({
+      ...{ threadId, runId: 'r', tools: [], context: [] },
+      messages: [{ id: 'm', role: 'user', content: 'What is the price of GOOG?' }],
+      ...more,
+    });
+    const own = await keyFor('ag-ui', '--user', 'ann');
+    const approver = await keyFor('ag-ui-approver', '--user', 'max', '--role', 'approver');
+    const answered = await own.send('POST', `${pathOf('ann')}/ag-ui`, input('thread'));
+    expect([answered.status, await answered.text()]).toEqual([
+      200,
+      expect.stringContaining('"RUN_FINISHED"'),
+    ]);
+    for (const [{ send }, user, body, role] of [
+      [own, 'eve', input('no-thread'), 'approver'],
+      [approver, 'ann', input('no-thread'), 'operator'],
+      [approver, 'ann', input('thread'), 'operator'],
+      [own, 'ann', input('no-thread', { state: { 'app:a': 1 } }), 'operator'],
+    ] as const) {
+      const refused = await send('POST', `${pathOf(user)}/ag-ui`, body);
+      expect([refused.status, await refused.json()]).toEqual([
+        403,
+        expect.objectContaining({ details: { app, role } }),
+      ]);
+    }
+    expect((await sender()('POST', `${pathOf('ann')}/ag-ui`, input('no-thread'))).status).toBe(401);
+    expect((await own.send('GET', `${pathOf('ann')}/sessions/no-thread`)).status).toBe(404);
+  });
+
   it('sees only the apps in which it has a role', async () => {
     const all = await keyFor('all-apps', '--user', 'ann');
     const other = await keyFor('other-app', '--user', 'ann', '--role', 'bank:user');

@@ -25,7 +25,10 @@ const server = buildServer(
 );
 
 /** The routes that anybody may use. A further one is a decision: it is open to the whole internet. */
-const publicRoutes = ['GET /health', 'GET /version'];
+const publicRoutes = [
+  ...['GET /health', 'GET /version'],
+  ...['GET /openapi.json', 'GET /docs', 'GET /docs/:file'],
+];
 
 const nameOf = ({ method, url }: Pick<Route, 'method' | 'url'>) => `${method} ${url}`;
 const isOfUser = ({ url }: Route) => url.includes(':user') || isRun({ url });

@@ -1,6 +1,7 @@
 import type { AuditAction } from '@agentmesh/protocol';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { GatewayContext } from './context.ts';
+import type { Operation } from './operation.ts';
 import type { Role } from './role.ts';
 
 /** Answers one request. */
@@ -21,4 +22,9 @@ export interface Route {
   audit?: AuditAction;
   /** True if the body is bytes of any type, and comes as a stream. */
   takesBytes?: true;
+  /** What clients send and get. */
+  about: Operation;
 }
+
+/** A route whose description stands in another place. */
+export type Entrance = Omit<Route, 'about'>;

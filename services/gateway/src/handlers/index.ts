@@ -1,9 +1,12 @@
-import type { Route } from '../context/route.ts';
+import type { Entrance, Route } from '../context/route.ts';
+import { docsFile, docsPage } from '../web/docs-page.ts';
 import { appInfo } from './about/app-info.ts';
 import { health } from './about/health.ts';
 import { listApps } from './about/list-apps.ts';
 import { listRoutes } from './about/list-routes.ts';
+import { openApi } from './about/open-api.ts';
 import { version } from './about/version.ts';
+import { runAgUi } from './ag-ui/run-ag-ui.ts';
 import { downloadArtifact, uploadArtifact } from './artifacts/artifact-content.ts';
 import {
   deleteArtifact,
@@ -25,6 +28,7 @@ import { listEvents } from './events/list-events.ts';
 import { addToMemory } from './memory/add-to-memory.ts';
 import { deleteMemories } from './memory/delete-memories.ts';
 import { listMemories } from './memory/list-memories.ts';
+import { withOperations } from './operations.ts';
 import { cancelInvocation } from './runs/cancel-invocation.ts';
 import { followInvocation } from './runs/follow-invocation.ts';
 import { getInvocation } from './runs/get-invocation.ts';
@@ -50,13 +54,16 @@ const artifacts = `${session}/artifacts`;
 const artifact = `${artifacts}/:artifact`;
 
 /**
- * The routes by which requests enter. Paths, bodies and answers follow ADK's API server; the log and the
+ * The routes by which requests enter; `operations.ts` describes each. Paths, bodies and answers follow ADK's API server; the log and the
  * routes below `invocations` are our own.
  */
-export const routes: Route[] = [
+const entrances: Entrance[] = [
   { method: 'GET', url: '/', handle: listRoutes(() => routes), role: 'user' },
   { method: 'GET', url: '/health', handle: health, role: 'public' },
   { method: 'GET', url: '/version', handle: version, role: 'public' },
+  { method: 'GET', url: '/openapi.json', handle: openApi(() => routes), role: 'public' },
+  { method: 'GET', url: '/docs', handle: docsPage, role: 'public' },
+  { method: 'GET', url: '/docs/:file', handle: docsFile, role: 'public' },
   { method: 'GET', url: '/list-apps', handle: listApps, role: 'user' },
   { method: 'GET', url: '/apps/:app/app-info', handle: appInfo, role: 'user' },
   { method: 'GET', url: sessions, handle: listSessions, role: 'user' },
@@ -108,5 +115,16 @@ export const routes: Route[] = [
   { method: 'POST', url: `${invocation}/cancel`, handle: cancelInvocation, role: 'user' },
   { method: 'POST', url: '/run', handle: run, role: 'user', load: 'run' },
   { method: 'POST', url: '/run_sse', handle: runSse, role: 'user', load: 'run' },
+  {
+    method: 'POST',
+    url: '/apps/:app/users/:user/ag-ui',
+    handle: runAgUi,
+    role: 'user',
+    others: 'approver',
+    load: 'run',
+  },
   ...devRoutes,
 ];
+
+/** All routes, with what clients send to them and get from them. */
+export const routes: readonly Route[] = withOperations(entrances);

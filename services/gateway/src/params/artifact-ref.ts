@@ -12,7 +12,7 @@ const number = z
   .transform(Number);
 const version = z.union([z.literal('latest').transform(() => undefined), number]).optional();
 const params = z.object({ artifact: z.string().min(1), version });
-const versionQuery = z.strictObject({ version });
+export const versionQuery = z.strictObject({ version });
 const noQuery = z.strictObject({});
 
 /** Reads the file of a path, in the version of the path or the query; by default the latest. */

@@ -23,7 +23,7 @@ const maxLlmCalls = z
   .max(mostLlmCalls, callsAllowed)
   .default(mostLlmCalls);
 
-const body = z.object({
+export const runBody = z.object({
   appName: z.string().min(1),
   userId: z.string().min(1),
   sessionId: z.string().min(1),
@@ -38,16 +38,33 @@ const body = z.object({
   whenBusy: whenBusySchema.default('enqueue'),
 });
 
+/** A run that a client has asked for. */
+export type RequestedRun = z.output<typeof runBody>;
+
 /**
  * Reads a run request and starts the run. When `signal` aborts, the watching ends; the run itself goes on.
  */
 export async function startRequestedRun(
-  { mesh, config }: GatewayContext,
+  context: GatewayContext,
   request: FastifyRequest,
   signal: AbortSignal,
   streams: boolean,
 ): Promise<StartedRun & { ref: InvocationRef }> {
-  const { appName, userId, sessionId, ...run } = readBody(body, request);
+  return await startAllowedRun(context, request, readBody(runBody, request), signal, streams);
+}
+
+/**
+ * Starts a run for the caller of a request. When `signal` aborts, the watching ends; the run itself goes on.
+ *
+ * @throws MeshError `permission_denied`; `invalid_argument` for a message that nobody may send
+ */
+export async function startAllowedRun(
+  { mesh, config }: GatewayContext,
+  request: FastifyRequest,
+  { appName, userId, sessionId, ...run }: RequestedRun,
+  signal: AbortSignal,
+  streams: boolean,
+): Promise<StartedRun & { ref: InvocationRef }> {
   const { newMessage, invocationId, stateDelta, streaming, runConfig, whenBusy } = run;
   const ids = idsOf(request);
   if (invocationId) noteInvocation(request, invocationId);

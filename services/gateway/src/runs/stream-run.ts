@@ -7,6 +7,18 @@ import { idsOf } from '../http/request-ids.ts';
 import { openSse, type SseFrame, type SseOptions } from '../http/sse-stream.ts';
 import type { RunWatch } from './run-watch.ts';
 
+/** The frames of a protocol for the events of a run. */
+export interface FrameForm {
+  /** Returns the frames before the first event. */
+  begin(): readonly object[];
+  /** Returns the frames of an event. */
+  event(event: NumberedEvent['event']): readonly object[];
+  /** Returns the frames after the last event of a run that did not fail. */
+  end(): Promise<readonly object[]>;
+  /** Returns the last frame of a run that failed, or whose stream ends early. */
+  failure(error: ReturnType<typeof reportError>): object;
+}
+
 export interface StreamedRun {
   invocationId: string;
   resume?: string | undefined;
@@ -14,6 +26,8 @@ export interface StreamedRun {
   end: Promise<InvocationEnd>;
   /** Default `before`. */
   idPlace?: SseOptions['idPlace'];
+  /** Default: the events themselves with their numbers. */
+  form?: FrameForm;
 }
 
 /**
@@ -42,7 +56,7 @@ export async function streamRun(
   { config, stopping, log }: GatewayContext,
   reply: FastifyReply,
   { signal, clientGone }: RunWatch,
-  { invocationId, resume, numbered, end, idPlace = 'before' }: StreamedRun,
+  { invocationId, resume, numbered, end, idPlace = 'before', form }: StreamedRun,
 ): Promise<boolean> {
   const { raw, request } = reply;
   const headers = { ...fixedHeaders(reply), ...runHeaders({ invocationId, resume }) };
@@ -50,16 +64,28 @@ export async function streamRun(
   const sse = openSse(raw, { headers, signal, stopping, unreadMs: config.unreadMs, idPlace });
   let isOver = false;
   let last: SseFrame | undefined;
+  const failed = (thrown: unknown) => {
+    const body = reportError(log, thrown, ids);
+    return { data: form ? form.failure(body) : body };
+  };
+  const sendAll = async (frames: readonly object[] = []) => {
+    for (const data of frames) await sse.send({ data });
+  };
   try {
-    for await (const { event, seq } of numbered) await sse.send({ data: event, id: seq });
+    await sendAll(form?.begin());
+    for await (const { event, seq } of numbered) {
+      if (form) await sendAll(form.event(event));
+      else await sse.send({ data: event, id: seq });
+    }
     const { status, error } = await end;
     isOver = true;
-    if (status === 'failed' && error) last = { data: reportError(log, MeshError.fromWire(error), ids) };
+    if (status === 'failed' && error) last = failed(MeshError.fromWire(error));
+    else await sendAll(await form?.end());
   } catch (thrown) {
     if (MeshError.from(thrown).code === 'resource_exhausted')
       log.warn({ traceId: ids.traceId, invocationId }, 'disconnected a client that does not read');
     // A client that has left gets no frame.
-    if (!clientGone.aborted) last = { data: reportError(log, thrown, ids) };
+    if (!clientGone.aborted) last = failed(thrown);
   } finally {
     sse.close(last);
   }

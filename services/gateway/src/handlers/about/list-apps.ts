@@ -5,7 +5,7 @@ import type { Handler } from '../../context/route.ts';
 import { readQuery } from '../../params/params.ts';
 import { describeApp } from './app-info.ts';
 
-const query = {
+export const listAppsQuery = {
   detailed: z.enum(['true', 'false'], 'must be true or false').default('false'),
   // ADK's web UI sends the folder of the apps; apps of a mesh have no folder.
   relativePath: z.string().optional(),
@@ -16,7 +16,7 @@ const query = {
  * Python server.
  */
 export const listApps: Handler = ({ mesh }, request) => {
-  const { detailed } = readQuery(query, request);
+  const { detailed } = readQuery(listAppsQuery, request);
   const caller = callerOf(request);
   const names = appNames(mesh).filter((app) => hasRole(caller, app, 'user'));
   if (detailed === 'false') return names;

@@ -22,7 +22,7 @@ const part = z.looseObject({
   fileData: z.looseObject({ fileUri: z.string().optional(), mimeType: z.string().optional() }).optional(),
 });
 
-const body = z.object({
+export const saveArtifactBody = z.object({
   filename: z.string().min(1),
   artifact: part,
   customMetadata: z.record(z.string(), z.unknown()).nullish(),
@@ -43,7 +43,7 @@ export const listArtifacts: Handler = async (context, request) => {
 export const saveArtifact: Handler = async (context, request) => {
   const { artifacts } = context.mesh;
   assertNoQuery(request);
-  const { filename, customMetadata, artifact } = readBody(body, request);
+  const { filename, customMetadata, artifact } = readBody(saveArtifactBody, request);
   const ref = await readOwner(context, { ...(await readSession(context, request)), filename });
   const version = await artifacts.saveArtifact({
     ...ref,

@@ -12,6 +12,9 @@ const darkMode = z
   .default('false')
   .transform((value) => value === 'true');
 
+export const graphQuery = { darkMode };
+export const graphImageQuery = { darkMode, node: z.string().default('') };
+
 /** Answers with the agents and tools of an app as a tree. */
 export const buildGraph: Handler = async (context, request) => {
   const { app, root } = await readApp(context, request);
@@ -23,7 +26,7 @@ export const buildGraph: Handler = async (context, request) => {
  * no workflows that are drawn on their own, so the answer holds one drawing, which is repeated as `dotSrc`.
  */
 export const buildGraphImage: Handler = async (context, request) => {
-  const { darkMode: isDark, node: path } = readQuery({ darkMode, node: z.string().default('') }, request);
+  const { darkMode: isDark, node: path } = readQuery(graphImageQuery, request);
   const { app, root } = await readApp(context, request);
   const node = nodeAt(agentTree(root, agentCards(context.mesh)), path);
   if (!node) throw new MeshError('not_found', `app ${app} has no agent ${path}`);
@@ -33,7 +36,7 @@ export const buildGraphImage: Handler = async (context, request) => {
 
 /** Answers with the drawing of an app. */
 export const appGraph: Handler = async (context, request) => {
-  const { darkMode: isDark } = readQuery({ darkMode }, request);
+  const { darkMode: isDark } = readQuery(graphQuery, request);
   const { root } = await readApp(context, request);
   return { dotSrc: structureGraph(agentTree(root, agentCards(context.mesh)), { darkMode: isDark }) };
 };

@@ -1,10 +1,10 @@
-import type { Route } from '../../context/route.ts';
+import type { Entrance, Route } from '../../context/route.ts';
 import { appGraph, buildGraph, buildGraphImage } from './build-graph.ts';
 import { absent, builderFile, empty, notOffered, telemetryConsent } from './not-offered.ts';
 import { eventTrace, sessionTrace } from './trace.ts';
 
 /** A route without its role: all of these are for users. */
-type Address = Omit<Route, 'role'>;
+type Address = Omit<Entrance, 'role'>;
 
 const dev = '/dev/apps/:app';
 
@@ -67,4 +67,4 @@ const addresses: Address[] = [
 ];
 
 /** The routes for developers. A trace checks by itself whether the caller may read its session. */
-export const devRoutes: Route[] = addresses.map((address) => ({ ...address, role: 'user' }));
+export const devRoutes: Entrance[] = addresses.map((address) => ({ ...address, role: 'user' }));

@@ -13,7 +13,7 @@ const mostEvents = 1_000;
 
 const text = z.string().min(1).optional();
 const params = z.object({ app: text, session: text, '*': text });
-const query = { appName: text, userId: text, sessionId: text };
+export const traceQuery = { appName: text, userId: text, sessionId: text };
 
 /** Answers with the spans of a session, made from its log; none for a session that does not exist. */
 export const sessionTrace: Handler = async (context, request) => await spansIn(context, readTraced(request));
@@ -40,7 +40,7 @@ async function spansIn({ mesh }: GatewayContext, ref: SessionRef): Promise<Span[
  */
 function readTraced(request: FastifyRequest): SessionRef {
   const path = parse(params, request.params, 'the path');
-  const asked = readQuery(query, request);
+  const asked = readQuery(traceQuery, request);
   const page = pageOf(request.headers.referer);
   const appName = path.app ?? asked.appName ?? page.get('app');
   const userId = asked.userId ?? page.get('userId');

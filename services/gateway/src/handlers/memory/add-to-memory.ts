@@ -8,11 +8,11 @@ import { readBody, readUser } from '../../params/params.ts';
 import { requireMemory } from '../../params/require-memory.ts';
 import { requireSession } from '../../params/require-session.ts';
 
-const body = z.object({ sessionId: z.string().min(1) });
+export const addToMemoryBody = z.object({ sessionId: z.string().min(1) });
 
 /** Adds the session to memory, without rewound events, so that other sessions find it. */
 export const addToMemory: Handler = async (context, request) => {
-  const { sessionId } = readBody(body, request);
+  const { sessionId } = readBody(addToMemoryBody, request);
   const ref = { ...(await readUser(context, request)), sessionId };
   const memory = requireMemory(context);
   const session = (await newPart(context, memory, ref)) ?? (await requireSession(context, ref));

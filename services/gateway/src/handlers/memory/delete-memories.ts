@@ -4,7 +4,7 @@ import type { Handler } from '../../context/route.ts';
 import { readQuery, readUser } from '../../params/params.ts';
 import { requireMemory } from '../../params/require-memory.ts';
 
-const query = {
+export const deleteMemoriesQuery = {
   sessionId: z.string().min(1).optional(),
   all: z.literal('true', 'must be true, or be left out').optional(),
 };
@@ -14,7 +14,7 @@ const query = {
  * must not delete everything.
  */
 export const deleteMemories: Handler = async (context, request) => {
-  const { sessionId, all } = readQuery(query, request);
+  const { sessionId, all } = readQuery(deleteMemoriesQuery, request);
   if ((sessionId === undefined) === (all === undefined)) {
     throw new MeshError(
       'invalid_argument',

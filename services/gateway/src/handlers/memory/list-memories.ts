@@ -3,7 +3,7 @@ import type { Handler } from '../../context/route.ts';
 import { pageSize, readQuery, readUser } from '../../params/params.ts';
 import { requireMemory } from '../../params/require-memory.ts';
 
-const query = {
+export const listMemoriesQuery = {
   query: z.string().optional(),
   limit: pageSize.optional(),
   after: z
@@ -14,7 +14,7 @@ const query = {
 
 /** Searches the user's memories with a query, best first. Without a query lists all of them, page by page. */
 export const listMemories: Handler = async (context, request) => {
-  const { query: words, limit, after } = readQuery(query, request);
+  const { query: words, limit, after } = readQuery(listMemoriesQuery, request);
   const owner = { ...(await readUser(context, request)), ...(limit !== undefined && { limit }) };
   const memory = requireMemory(context);
   if (words !== undefined) return await memory.searchMemory({ ...owner, query: words });

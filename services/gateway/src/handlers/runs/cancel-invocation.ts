@@ -4,7 +4,9 @@ import type { Handler } from '../../context/route.ts';
 import { readBody, readInvocationRef } from '../../params/params.ts';
 import { requireSession } from '../../params/require-session.ts';
 
-const body = z.object({ reason: z.string().min(1).max(1_000).default('the client cancelled it') });
+export const cancelBody = z.object({
+  reason: z.string().min(1).max(1_000).default('the client cancelled it'),
+});
 
 /**
  * Cancels an invocation, and answers 202 with its state: `running` until the workers have stopped. A waiting
@@ -12,7 +14,7 @@ const body = z.object({ reason: z.string().min(1).max(1_000).default('the client
  * never existed. An invocation that has ended stays as it is.
  */
 export const cancelInvocation: Handler = async (context, request, reply) => {
-  const { reason } = readBody(body, request);
+  const { reason } = readBody(cancelBody, request);
   const ref = await readInvocationRef(context, request);
   await requireSession(context, ref, { numRecentEvents: 0 });
   await cancel(context.mesh, ref, reason);

@@ -6,7 +6,7 @@ import { position, readInvocationRef, readQuery } from '../../params/params.ts';
 import { watchUntil } from '../../runs/run-watch.ts';
 import { runHeaders, streamRun } from '../../runs/stream-run.ts';
 
-const query = { after: position.optional(), resume: z.string().min(1).optional() };
+export const followQuery = { after: position.optional(), resume: z.string().min(1).optional() };
 const headers = z.object({ 'last-event-id': position.optional() });
 
 /**
@@ -17,7 +17,7 @@ const headers = z.object({ 'last-event-id': position.optional() });
  * EventSource stops asking.
  */
 export const followInvocation: Handler = async (context, request, reply) => {
-  const { after, resume } = readQuery(query, request);
+  const { after, resume } = readQuery(followQuery, request);
   // A client that has received no id yet sends an empty id.
   const { 'last-event-id': lastId } = parse(
     headers,

@@ -4,7 +4,7 @@ import type { Handler } from '../../context/route.ts';
 import { readBody, readSession } from '../../params/params.ts';
 import { sessionJson } from './session-json.ts';
 
-const body = z.strictObject({
+export const forkBody = z.strictObject({
   sessionId: z.string().min(1).optional(),
   beforeInvocationId: z.string().min(1).optional(),
 });
@@ -12,7 +12,7 @@ const body = z.strictObject({
 /** Makes a copy of the session, whole or up to an invocation. */
 export const fork: Handler = async (context, request) => {
   const ref = await readSession(context, request);
-  const { sessionId, beforeInvocationId } = readBody(body, request);
+  const { sessionId, beforeInvocationId } = readBody(forkBody, request);
   const options = {
     ...(sessionId !== undefined && { sessionId }),
     ...(beforeInvocationId !== undefined && { beforeInvocationId }),

@@ -4,11 +4,11 @@ import { requireSession } from '../../params/require-session.ts';
 import { sessionJson } from './session-json.ts';
 
 const number = wholeNumber.optional();
-const query = { numRecentEvents: number, afterTimestamp: number, afterSeq: number };
+export const getSessionQuery = { numRecentEvents: number, afterTimestamp: number, afterSeq: number };
 
 /** Answers with a session and its events, or with the events that the query selects. */
 export const getSession: Handler = async (context, request) => {
-  const { numRecentEvents, afterTimestamp, afterSeq } = readQuery(query, request);
+  const { numRecentEvents, afterTimestamp, afterSeq } = readQuery(getSessionQuery, request);
   const config = {
     ...(numRecentEvents !== undefined && { numRecentEvents }),
     ...(afterTimestamp !== undefined && { afterTimestamp }),

@@ -8,10 +8,10 @@ import type { GatewayContext } from '../../context/context.ts';
 
 const state = z.record(z.string(), z.unknown());
 const events = z.preprocess(withoutNulls, z.array(eventSchema).max(100_000).nullish());
-const body = z.strictObject({ state: state.nullish(), events });
-const bodyWithId = body.extend({ sessionId: z.string().min(1).nullish() });
+export const namedSessionBody = z.strictObject({ state: state.nullish(), events });
+export const newSessionBody = namedSessionBody.extend({ sessionId: z.string().min(1).nullish() });
 
-export interface NewSession extends z.output<typeof body> {
+export interface NewSession extends z.output<typeof namedSessionBody> {
   sessionId?: string | null | undefined;
 }
 
@@ -22,14 +22,14 @@ const leastMs = 100_000_000_000;
 
 /** Reads `{ sessionId?, state?, events? }`. */
 export function readNewSession(input: unknown): NewSession {
-  return parse(bodyWithId, camelizeKeys(input ?? {}), 'the body');
+  return parse(newSessionBody, camelizeKeys(input ?? {}), 'the body');
 }
 
 /** Reads `{ state?, events? }`, or the state itself: ADK's servers differ, and both forms are read. */
 export function readNewNamedSession(input: unknown): NewSession {
   const bare = state.safeParse(input ?? {});
   if (bare.success && !isWrapped(bare.data)) return { state: bare.data };
-  return parse(body, camelizeKeys(input ?? {}), 'the body');
+  return parse(namedSessionBody, camelizeKeys(input ?? {}), 'the body');
 }
 
 function isWrapped({ state: inner, events: list, ...others }: Record<string, unknown>): boolean {

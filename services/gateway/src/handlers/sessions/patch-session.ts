@@ -7,11 +7,11 @@ import { readBody, readSession } from '../../params/params.ts';
 import { requireSession } from '../../params/require-session.ts';
 import { sessionJson } from './session-json.ts';
 
-const body = z.object({ stateDelta: z.record(z.string(), z.unknown()) });
+export const patchSessionBody = z.object({ stateDelta: z.record(z.string(), z.unknown()) });
 
 /** Changes the state by an event of the user, so that the log contains the change. */
 export const patchSession: Handler = async (context, request) => {
-  const { stateDelta } = readBody(body, request);
+  const { stateDelta } = readBody(patchSessionBody, request);
   const ref = await readSession(context, request);
   assertMayWriteState(request, ref.appName, stateDelta);
   const session = await requireSession(context, ref);

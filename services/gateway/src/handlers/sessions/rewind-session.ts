@@ -5,12 +5,12 @@ import { readBody, readSession } from '../../params/params.ts';
 import { requireSession } from '../../params/require-session.ts';
 import { sessionJson } from './session-json.ts';
 
-const body = z.strictObject({ rewindBeforeInvocationId: z.string().min(1) });
+export const rewindBody = z.strictObject({ rewindBeforeInvocationId: z.string().min(1) });
 
 /** Rewinds the session to its state before an invocation. */
 export const rewindSession: Handler = async (context, request) => {
   const ref = await readSession(context, request);
-  const { rewindBeforeInvocationId } = readBody(body, request);
+  const { rewindBeforeInvocationId } = readBody(rewindBody, request);
   await rewind(context.mesh, ref, rewindBeforeInvocationId);
   return sessionJson(await requireSession(context, ref));
 };

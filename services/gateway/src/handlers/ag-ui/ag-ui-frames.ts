@@ -1,0 +1,176 @@
+import { isDeepStrictEqual } from 'node:util';
+import { type AGUIEvent, EventType } from '@ag-ui/core';
+import type { pendingCalls } from '@agentmesh/mesh';
+import type { Event } from '@agentmesh/protocol';
+import type { FrameForm } from '../../runs/stream-run.ts';
+import { interruptOf } from './interrupts.ts';
+
+export interface AgUiRun {
+  threadId: string;
+  runId: string;
+  invocationId: string;
+  /** The state with which the run begins. */
+  state: Record<string, unknown>;
+  /** Returns the calls of the session that wait for an answer. */
+  pending: () => ReturnType<typeof pendingCalls>;
+  /** Returns the state of the session. */
+  readState: () => Promise<Record<string, unknown>>;
+}
+
+/** A message whose pieces come. */
+interface OpenMessage {
+  messageId: string;
+  text: string;
+}
+
+/** Turns the events of a run into those of AG-UI 1.0. */
+export class AgUiFrames implements FrameForm {
+  readonly #run: AgUiRun;
+  /** The messages that have begun, by author and branch: parallel agents speak at once. */
+  readonly #open = new Map<string, OpenMessage>();
+  #state: Record<string, unknown>;
+  #count = 0;
+
+  constructor(run: AgUiRun) {
+    this.#run = run;
+    this.#state = { ...run.state };
+  }
+
+  begin(): AGUIEvent[] {
+    const { threadId, runId } = this.#run;
+    return [{ type: EventType.RUN_STARTED, threadId, runId }, this.#snapshot()];
+  }
+
+  event(event: Event): AGUIEvent[] {
+    const text = textOf(event);
+    if (event.partial) return text === '' ? [] : this.#piece(event, text);
+    const parts = event.content?.parts ?? [];
+    return [
+      ...this.#wholeText(event, text),
+      ...parts.flatMap(({ functionCall, functionResponse }) => [
+        ...(functionCall && !isQuestion(functionCall.name) ? callFrames(functionCall) : []),
+        ...(functionResponse ? [this.#result(functionResponse)] : []),
+      ]),
+      ...this.#changes(event.actions.stateDelta),
+    ];
+  }
+
+  async end(): Promise<AGUIEvent[]> {
+    const { threadId, runId, pending, readState } = this.#run;
+    const [calls, state] = await Promise.all([pending(), readState()]);
+    // Another run of the session may have changed the state meanwhile.
+    const isOther = !isDeepStrictEqual(state, this.#state);
+    this.#state = state;
+    const interrupts = calls.filter(({ kind }) => kind !== 'result').map(interruptOf);
+    const outcome =
+      interrupts.length > 0 ? { type: 'interrupt' as const, interrupts } : { type: 'success' as const };
+    return [
+      ...this.#closeAll(),
+      ...(isOther ? [this.#snapshot()] : []),
+      { type: EventType.RUN_FINISHED, threadId, runId, outcome },
+    ];
+  }
+
+  failure({ error, code }: { error: string; code: string }): AGUIEvent {
+    const { threadId, runId } = this.#run;
+    if (code === 'cancelled')
+      return { type: EventType.RUN_FINISHED, threadId, runId, outcome: { type: 'cancelled' } };
+    return { type: EventType.RUN_ERROR, message: error, code };
+  }
+
+  #snapshot(): AGUIEvent {
+    return { type: EventType.STATE_SNAPSHOT, snapshot: { ...this.#state } };
+  }
+
+  #piece(event: Event, delta: string): AGUIEvent[] {
+    const speaker = speakerOf(event);
+    const open = this.#open.get(speaker);
+    if (open) open.text += delta;
+    const message = open ?? { messageId: this.#nextId(), text: delta };
+    this.#open.set(speaker, message);
+    const { messageId } = message;
+    return [...(open ? [] : [startOf(messageId, event)]), contentOf(messageId, delta)];
+  }
+
+  /** Ends the message of an event: adds what no piece had. */
+  #wholeText(event: Event, text: string): AGUIEvent[] {
+    const speaker = speakerOf(event);
+    const open = this.#open.get(speaker);
+    this.#open.delete(speaker);
+    if (open && (text === '' || text.startsWith(open.text))) {
+      const rest = text.slice(open.text.length);
+      return [...(rest === '' ? [] : [contentOf(open.messageId, rest)]), endOf(open.messageId)];
+    }
+    if (text === '') return [];
+    const messageId = this.#nextId();
+    // Pieces were dropped, because the client read too slowly: the message comes once more as a whole.
+    const before = open ? [endOf(open.messageId)] : [];
+    return [...before, startOf(messageId, event), contentOf(messageId, text), endOf(messageId)];
+  }
+
+  #closeAll(): AGUIEvent[] {
+    const ends = [...this.#open.values()].map(({ messageId }) => endOf(messageId));
+    this.#open.clear();
+    return ends;
+  }
+
+  #result({ id = '', response }: { id?: string; response?: Record<string, unknown> }): AGUIEvent {
+    const content = JSON.stringify(response ?? {});
+    return {
+      type: EventType.TOOL_CALL_RESULT,
+      messageId: this.#nextId(),
+      toolCallId: id,
+      content,
+      role: 'tool',
+    };
+  }
+
+  /** Returns the change of the state as a JSON Patch (RFC 6902), in which `add` also replaces. */
+  #changes(stateDelta: Record<string, unknown>): AGUIEvent[] {
+    const changed = Object.entries(stateDelta).filter(([key]) => !key.startsWith('temp:'));
+    if (changed.length === 0) return [];
+    Object.assign(this.#state, Object.fromEntries(changed));
+    const delta = changed.map(([key, value]) => ({ op: 'add' as const, path: `/${pointerOf(key)}`, value }));
+    return [{ type: EventType.STATE_DELTA, delta }];
+  }
+
+  #nextId(): string {
+    this.#count += 1;
+    return `${this.#run.invocationId}-${this.#count}`;
+  }
+}
+
+const speakerOf = ({ author = '', branch = '' }: Event) => `${author}\n${branch}`;
+const pointerOf = (key: string) => key.replaceAll('~', '~0').replaceAll('/', '~1');
+const isQuestion = (name = '') => name.startsWith('adk_request_');
+
+function textOf({ content }: Event): string {
+  return (content?.parts ?? []).map(({ text = '', thought }) => (thought ? '' : text)).join('');
+}
+
+function startOf(messageId: string, { author }: Event): AGUIEvent {
+  return {
+    type: EventType.TEXT_MESSAGE_START,
+    messageId,
+    role: 'assistant',
+    ...(author && { name: author }),
+  };
+}
+
+function contentOf(messageId: string, delta: string): AGUIEvent {
+  return { type: EventType.TEXT_MESSAGE_CONTENT, messageId, delta };
+}
+
+function endOf(messageId: string): AGUIEvent {
+  return { type: EventType.TEXT_MESSAGE_END, messageId };
+}
+
+function callFrames({ id = '', name = '', args }: NonNullable<CallPart>): AGUIEvent[] {
+  return [
+    { type: EventType.TOOL_CALL_START, toolCallId: id, toolCallName: name },
+    { type: EventType.TOOL_CALL_ARGS, toolCallId: id, delta: JSON.stringify(args ?? {}) },
+    { type: EventType.TOOL_CALL_END, toolCallId: id },
+  ];
+}
+
+type CallPart = NonNullable<NonNullable<Event['content']>['parts']>[number]['functionCall'];

@@ -1,0 +1,65 @@
+import { RunAgentInputSchema } from '@ag-ui/core/schemas';
+import type { Session } from '@agentmesh/agent';
+import { pendingCalls } from '@agentmesh/mesh';
+import { MeshError, parse, type SessionRef } from '@agentmesh/protocol';
+import { assertMayStart } from '../../access/may-start.ts';
+import type { GatewayContext } from '../../context/context.ts';
+import type { Handler } from '../../context/route.ts';
+import { readUser } from '../../params/params.ts';
+import { requireSession } from '../../params/require-session.ts';
+import { cancelOnceBegun } from '../../runs/cancel-once-begun.ts';
+import { watchUntil } from '../../runs/run-watch.ts';
+import { runBody, startAllowedRun } from '../../runs/start-requested-run.ts';
+import { streamRun } from '../../runs/stream-run.ts';
+import { AgUiFrames } from './ag-ui-frames.ts';
+import { messageOf, stateChanges } from './read-input.ts';
+
+/**
+ * Runs an app as an agent of AG-UI (the Agent User Interaction Protocol, 1.0). A thread is a session, which is made
+ * when it does not exist. Its history stands in the session, so only the last message of the input is read; entries of
+ * `resume` answer questions.
+ */
+export const runAgUi: Handler = async (context, request, reply) => {
+  const input = parse(RunAgentInputSchema, request.body ?? {}, 'the body');
+  const owner = await readUser(context, request);
+  const ref = { ...owner, sessionId: input.threadId };
+  const { appName: app, userId: user, sessionId: threadId } = ref;
+  const pending = () => pendingCalls(context.mesh, { app, user, session: threadId });
+  const newMessage = messageOf(input, input.resume?.length ? await pending() : []);
+  const session = await findSession(context, ref);
+  const stateDelta = stateChanges(input.state, session?.state ?? {});
+  // A request that is refused makes no session.
+  assertMayStart(request, { ...owner, message: newMessage, stateDelta });
+  const { state } = session ?? (await makeSession(context, ref));
+  const requested = runBody.parse({
+    ...{ ...ref, newMessage, streaming: true },
+    ...(Object.keys(stateDelta).length > 0 && { stateDelta }),
+  });
+  using until = watchUntil(context, reply);
+  const started = await startAllowedRun(context, request, requested, until.signal, true);
+  reply.hijack();
+  const { invocationId, resume, numbered, end } = started;
+  const form = new AgUiFrames({
+    ...{ threadId, runId: input.runId, invocationId, state: { ...state, ...stateDelta }, pending },
+    readState: async () => (await requireSession(context, ref, { numRecentEvents: 0 })).state,
+  });
+  const isOver = await streamRun(context, reply, until, { invocationId, resume, numbered, end, form });
+  if (context.config.stopOnDisconnect === 'true' && until.clientGone.aborted && !isOver)
+    await cancelOnceBegun(context, started.ref);
+};
+
+const findSession = ({ mesh }: GatewayContext, ref: SessionRef): Promise<Session | undefined> =>
+  mesh.sessions.getSession({ ...ref, config: { numRecentEvents: 0 } });
+
+/** Makes the session of a thread for its first run. */
+async function makeSession(context: GatewayContext, ref: SessionRef): Promise<Session> {
+  try {
+    return await context.mesh.sessions.createSession(ref);
+  } catch (error) {
+    // Another run of the thread was faster.
+    const made =
+      MeshError.from(error).code === 'already_exists' ? await findSession(context, ref) : undefined;
+    if (made) return made;
+    throw error;
+  }
+}

@@ -1,0 +1,153 @@
+import { type BaseEvent, EventType, HttpAgent, type Interrupt, type Message } from '@ag-ui/client';
+import { type LocalMesh, launchMesh } from '@agentmesh/deploy/launch';
+import { agentManifest } from '@agentmesh/mesh';
+import { until } from '@agentmesh/testing';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { deskApp } from '../browser/desk/src/agent.ts';
+import { restClient } from '../rest-client.ts';
+
+let mesh: LocalMesh;
+beforeAll(async () => {
+  const services = [{ manifest: agentManifest(deskApp), folder: 'test/browser/desk' }];
+  mesh = await launchMesh({ services, model: 'scripted' });
+});
+afterAll(() => mesh?.[Symbol.asyncDispose]());
+
+/** AG-UI's own client at an app, which checks the order and the form of the events that come. */
+function agent(threadId: string, app = 'desk_app') {
+  const http = new HttpAgent({ url: `${mesh.gatewayUrl}/apps/${app}/users/ann/ag-ui`, threadId });
+  /** Runs, and returns the events. */
+  const run = async (...[parameters]: Parameters<HttpAgent['runAgent']>) => {
+    const events: BaseEvent[] = [];
+    await http.runAgent(parameters, { onEvent: ({ event }) => void events.push(event) });
+    return events;
+  };
+  const say = (text: string) => {
+    http.addMessage({ id: crypto.randomUUID(), role: 'user', content: text });
+    return run();
+  };
+  return { http, run, say };
+}
+
+/** Returns the types of the events, those of several pieces of a text as one. */
+const typesOf = (events: readonly BaseEvent[]) =>
+  events.map(({ type }) => type).filter((type, at, all) => type !== all[at - 1]);
+const contentOf = (message: Message | undefined) =>
+  message && 'content' in message ? message.content : undefined;
+
+describe('a conversation with the client of AG-UI', () => {
+  it('has tool calls, changes of the state, a confirmation, and pieces of answers', async () => {
+    const { http, run, say } = agent('talk');
+    const saved = await say('Save note.txt');
+    expect(typesOf(saved)).toEqual([
+      ...[EventType.RUN_STARTED, EventType.STATE_SNAPSHOT],
+      ...[EventType.TOOL_CALL_START, EventType.TOOL_CALL_ARGS, EventType.TOOL_CALL_END],
+      ...[EventType.TOOL_CALL_RESULT, EventType.STATE_DELTA],
+      ...[EventType.TEXT_MESSAGE_START, EventType.TEXT_MESSAGE_CONTENT, EventType.TEXT_MESSAGE_END],
+      EventType.RUN_FINISHED,
+    ]);
+    expect(http.state).toEqual({ last_file: 'note.txt' });
+    expect(http.messages.map(({ role }) => role)).toEqual(['user', 'assistant', 'tool', 'assistant']);
+    expect(http.messages[1]).toMatchObject({ toolCalls: [{ function: { name: 'save_file' } }] });
+    expect(contentOf(http.messages.at(-1))).toBe('I have saved note.txt.');
+    expect(saved.at(-1)).toMatchObject({ outcome: { type: 'success' } });
+
+    const asked = await say('Order lunch');
+    expect(asked.at(-1)).toMatchObject({ type: EventType.RUN_FINISHED, outcome: { type: 'interrupt' } });
+    const [interrupt] = http.pendingInterrupts as [Interrupt];
+    const call = http.messages.at(-1);
+    expect(interrupt).toMatchObject({
+      reason: 'tool_call',
+      toolCallId: call && 'toolCalls' in call ? call.toolCalls?.[0]?.id : '',
+      responseSchema: { required: ['confirmed'] },
+    });
+    const confirmed = await run({
+      resume: [{ interruptId: interrupt.id, status: 'resolved', payload: { confirmed: true } }],
+    });
+    expect(typesOf(confirmed)).toContain(EventType.TOOL_CALL_RESULT);
+    expect(http.pendingInterrupts).toEqual([]);
+    expect(contentOf(http.messages.at(-1))).toBe('Lunch is ordered.');
+
+    const told = await say('Tell me a story');
+    const pieces = told.filter(({ type }) => type === EventType.TEXT_MESSAGE_CONTENT);
+    expect(pieces.length).toBeGreaterThan(1);
+    expect(contentOf(http.messages.at(-1))).toBe('Once upon a time.');
+    const log = await restClient(mesh.gatewayUrl).send('GET', '/apps/desk_app/users/ann/sessions/talk');
+    const { state, events } = (await log.json()) as { state: object; events: { author: string }[] };
+    expect(state).toEqual({ last_file: 'note.txt' });
+    expect(events.filter(({ author }) => author === 'user')).toHaveLength(4);
+  });
+
+  it('has a confirmation that is cancelled, which refuses the call', async () => {
+    const { http, run, say } = agent('refused');
+    await say('Order lunch');
+    const [interrupt] = http.pendingInterrupts as [Interrupt];
+    await run({ resume: [{ interruptId: interrupt.id, status: 'cancelled' }] });
+    expect(contentOf(http.messages.at(-1))).toMatch(/^Lunch is not ordered/);
+  });
+
+  it('gives the state of the client to the session, and only what has changed', async () => {
+    const { http, say } = agent('state');
+    http.setState({ color: 'blue' });
+    await say('Save a.txt');
+    expect(http.state).toEqual({ color: 'blue', last_file: 'a.txt' });
+    const read = async () => {
+      const answer = await restClient(mesh.gatewayUrl).send('GET', '/apps/desk_app/users/ann/sessions/state');
+      return ((await answer.json()) as { state: object }).state;
+    };
+    expect(await read()).toEqual({ color: 'blue', last_file: 'a.txt' });
+    http.setState({ color: 'red', last_file: 'a.txt' });
+    await say('Save b.txt');
+    expect(await read()).toEqual({ color: 'red', last_file: 'b.txt' });
+  });
+
+  it('ends as cancelled when an operator cancels the run', async () => {
+    const { say } = agent('long');
+    const finished = say('Tell me a long story');
+    const client = restClient(mesh.gatewayUrl);
+    const session = '/apps/desk_app/users/ann/sessions/long';
+    let invocation = '';
+    await until(
+      async () => {
+        const answer = await client.send('GET', `${session}/events`);
+        if (!answer.ok) return false;
+        const { events } = (await answer.json()) as { events: { event: { invocationId: string } }[] };
+        invocation = events[0]?.event.invocationId ?? '';
+        return invocation !== '';
+      },
+      { what: 'the run' },
+    );
+    expect((await client.send('POST', `${session}/invocations/${invocation}/cancel`)).status).toBe(202);
+    expect((await finished).at(-1)).toMatchObject({ outcome: { type: 'cancelled' } });
+  });
+});
+
+describe('an input that cannot be served', () => {
+  const send = (body: object, app = 'desk_app') =>
+    restClient(mesh.gatewayUrl).send('POST', `/apps/${app}/users/ann/ag-ui`, {
+      ...{ threadId: 'none', runId: 'r', tools: [], context: [], state: {} },
+      messages: [{ id: 'm', role: 'user', content: 'hello' }],
+      ...body,
+    });
+
+  it.each([
+    [501, 'takes no tools', { tools: [{ name: 'pick_color', description: 'Picks.' }] }],
+    [501, 'takes no context', { context: [{ description: 'time', value: 'noon' }] }],
+    [501, 'takes no forwardedProps', { forwardedProps: { a: 1 } }],
+    [400, 'role user, not assistant', { messages: [{ id: 'm', role: 'assistant', content: 'hi' }] }],
+    [400, 'role user, not none', { messages: [] }],
+    [400, 'the body', { threadId: 7 }],
+    [412, 'no question x', { resume: [{ interruptId: 'x', status: 'resolved', payload: true }] }],
+  ])('is refused by its name: %s %s', async (status, reason, body) => {
+    const answer = await send(body);
+    const { error } = (await answer.json()) as { error: string };
+    expect([answer.status, error]).toEqual([status, expect.stringContaining(reason)]);
+    // A request that is refused makes no session.
+    const session = await restClient(mesh.gatewayUrl).send('GET', '/apps/desk_app/users/ann/sessions/none');
+    expect(session.status).toBe(404);
+  });
+
+  it('is not found for an unknown app', async () => {
+    expect((await send({}, 'no_app')).status).toBe(404);
+  });
+});
