@@ -65,6 +65,11 @@ export interface LaunchOptions {
   say?: (text: string) => void;
   /** Tells whether services may join own servers: their accounts are then JWTs, with keys in `dataDir`. Default false. */
   joinable?: boolean;
+  /**
+   * Tells whether a keeper alone has the keys of credentials; default: where services have accounts. It has no effect
+   * when no service uses files or credentials.
+   */
+  keepsKeys?: boolean;
   /** Called for every line that a service writes. */
   onLine?: (service: string, line: string) => void;
 }
@@ -84,7 +89,7 @@ export interface LocalMesh extends AsyncDisposable {
   login(user: string): Login;
   /** Returns the address of Redis for a user with its rights; when the server is not ours, the given address. */
   redisUrlOf(user: string): string;
-  /** The processes that give services the files of their work; none without accounts or without files. */
+  /** The processes that give services the files and credentials of their work; none where nothing needs them. */
   readonly keepers: ServiceProcess[];
   /** Starts another process of a service, another gateway or another keeper. */
   start(sample: Sample | 'gateway' | 'keeper'): Promise<ServiceProcess>;
@@ -175,7 +180,7 @@ export async function launchMesh(options: LaunchOptions = {}): Promise<LocalMesh
   };
   const namesOf = (kind: 'agent' | 'tool') =>
     manifests.filter((each) => each.kind === kind).map(({ name }) => name);
-  const credentialKeys = await credentialKeysFor(dataDir);
+  const { [credentialKeysVariable]: givenKeys = await credentialKeysFor(dataDir), ...ofAll } = env;
   // Loads the functions of Redis, and reports a missing server once, and not by each service.
   const caFile = env.MESH_REDIS_CA_FILE ?? process.env.MESH_REDIS_CA_FILE;
   await (await connectRedisStore({ url: redisUrl, caFile }))[Symbol.asyncDispose]();
@@ -207,6 +212,8 @@ export async function launchMesh(options: LaunchOptions = {}): Promise<LocalMesh
     stopping.abort();
     await Promise.allSettled(running.map((service) => service.stop()));
   });
+  const kept = keepersFor(options, ownNats);
+  const hasKeys = (which: unknown) => kept.length === 0 || which === 'keeper';
   const start = async (
     which: Sample | keyof typeof others,
     more: Record<string, string> = {},
@@ -231,8 +238,8 @@ export async function launchMesh(options: LaunchOptions = {}): Promise<LocalMesh
       signal: failed.signal,
       env: {
         ...environmentOf(which === 'gateway' ? 'gateway' : 'other'),
-        [credentialKeysVariable]: credentialKeys,
-        ...env,
+        ...ofAll,
+        ...(hasKeys(which) && { [credentialKeysVariable]: givenKeys }),
         NATS_URL: natsUrl,
         REDIS_URL: redisUrlOf(busName(manifest)),
         ...(user !== undefined && { MESH_NATS_USER: user }),
@@ -249,8 +256,8 @@ export async function launchMesh(options: LaunchOptions = {}): Promise<LocalMesh
     if (stopping.signal.aborted) await service.stop();
     return service;
   };
-  // Before the services: they ask it for files.
-  const keepers = await Promise.all(keepersFor(options, ownNats).map((each) => start(each)));
+  // Before the services: they ask it for files and credentials.
+  const keepers = await Promise.all(kept.map((each) => start(each)));
   const processes = await startAll(services, start, failed);
   const first = await start('gateway', { MESH_HTTP_PORT: String(options.gatewayPort ?? 0) });
   const all = owners.move();
@@ -273,8 +280,11 @@ function sampleOf(which: Sample | keyof typeof others): Sample {
   return typeof which === 'string' ? others[which] : which;
 }
 
-/** Returns the keepers to start: one where services have accounts, with which they cannot use the files themselves. */
-function keepersFor({ services = samples, credsOf }: LaunchOptions, ownNats: boolean): 'keeper'[] {
-  const hasAccounts = ownNats || credsOf !== undefined;
-  return hasAccounts && hasKeeper(services.map(({ manifest }) => manifest)) ? ['keeper'] : [];
+/**
+ * Returns the keepers to start: one where services have accounts, with which they cannot use the files themselves, and
+ * where keepers alone have the keys of credentials.
+ */
+function keepersFor({ services = samples, credsOf, keepsKeys }: LaunchOptions, ownNats: boolean): 'keeper'[] {
+  const isWanted = keepsKeys ?? (ownNats || credsOf !== undefined);
+  return isWanted && hasKeeper(services.map(({ manifest }) => manifest)) ? ['keeper'] : [];
 }

@@ -4,6 +4,8 @@
  */
 export type { ProvisionOptions } from '@agentmesh/bus';
 export { provision } from '@agentmesh/bus';
+export type { KeeperMainOptions } from '@agentmesh/keeper';
+export { runKeeper } from '@agentmesh/keeper';
 export type * from '@agentmesh/mesh';
 export {
   cancelInvocation,
@@ -19,6 +21,7 @@ export {
   serveTool,
   startRun,
 } from '@agentmesh/mesh';
+export type { KeyWrapper } from '@agentmesh/protocol';
 export type { Logger, LoggerOptions } from '@agentmesh/service';
 export { createLogger } from '@agentmesh/service';
 export { provisionRedis } from '@agentmesh/store';

@@ -151,7 +151,7 @@ describe('agentmesh join', () => {
       ...['join', 'guest', '--kind', 'agent', '--app', 'guest_app'],
       ...['--transfers', 'desk', '--files', '--show'],
     ])) as [{ variables: Record<string, string>; notes: string[] }];
-    expect(joined.notes).toEqual([expect.stringContaining('a keeper gives it files')]);
+    expect(joined.notes).toEqual([expect.stringContaining('a keeper gives it files and credentials')]);
     const log = createLogger({ service: 'guest', replica: 'guest-1', level: 'fatal' });
     const config = readConfig(serviceConfig, joined.variables);
     await using mesh = await connectService('agent_guest', config, log);
