@@ -96,6 +96,7 @@ function victimsOfApp(app: string): Victim[] {
     { key: keys.credentialTurn(app, 'ann', 'calendar'), use: [], write: [owner] },
     { key: keys.credentials(app, 'ann'), use: [owner] },
     { key: keys.signIn(ref, 'q'), use: [owner] },
+    { key: keys.dataKey(app, 'ann'), use: [keeper], write: [owner] },
   ];
 }
 
@@ -123,6 +124,7 @@ const victims: Victim[] = [
   { key: keys.apiKeys.records, use: [], read: [owner] },
   { key: keys.apiKeys.uses, use: [], write: [owner] },
   { key: keys.apiKeys.names, use: [] },
+  { key: keys.keeperKey, use: [keeper] },
   { key: 'of-another-program', use: [] },
 ];
 
