@@ -193,6 +193,32 @@ describe('a sign-in for a tool in a process of its own', () => {
     ]);
   });
 
+  it('is found by another keeper when one is killed in the middle', async () => {
+    const user = 'ida';
+    const session = await client.createSession('planner_app', user);
+    const asked = await client.events('planner_app', session, 'What is on?', { userId: user });
+    const { newMessage } = await signIn(asked, user);
+    await client.events('planner_app', session, '', { userId: user, newMessage });
+    await mesh.start('keeper');
+    let done = 0;
+    const asking = Promise.all(
+      Array.from({ length: 8 }, async () => {
+        const other = await client.createSession('planner_app', user);
+        const events: Event[][] = [];
+        for (let turn = 0; turn < 3; turn += 1) {
+          events.push(await client.events('planner_app', other, 'And now?', { userId: user }));
+          done += 1;
+        }
+        return events.map(briefs);
+      }),
+    );
+    await until(() => done >= 4, { what: 'the first answers' });
+    await mesh.keepers[0]?.kill();
+    for (const each of (await asking).flat())
+      expect(each).toEqual(['calls calendar', '{"status":200,"sub":"ida"}', 'done']);
+    expect(auth.tokenRequests).toMatchObject([{ grantType: 'authorization_code', status: 200 }]);
+  });
+
   it('waits for an authorization server that is away', async () => {
     const user = 'sam';
     const session = await client.createSession('planner_app', user);
