@@ -179,7 +179,8 @@ describe.each(users)('the user %s of Redis', (user) => {
 
   it('writes and deletes only the keys of its work', async () => {
     const may = ({ use, write = [] }: Victim) => use.includes(user) || write.includes(user);
-    expect(await refusedKeys(user, ['PEXPIRE', 'KEY', '100000'])).toEqual(keysExcept(may));
+    const probe = user === keeper ? ['SETNX', 'KEY', 'x'] : ['PEXPIRE', 'KEY', '100000'];
+    expect(await refusedKeys(user, probe)).toEqual(keysExcept(may));
     expect(await refusedKeys(user, ['FCALL', 'none', '1', 'KEY'])).toEqual(
       keysExcept(({ use }) => use.includes(user)),
     );
