@@ -136,9 +136,12 @@ describe('a sign-in for a tool in a process of its own', () => {
     const answered = await client.events('planner_app', session, '', { userId: user, newMessage });
     expect(briefs(answered)).toEqual(['{"status":200,"sub":"ann"}', 'done']);
     const second = await client.createSession('planner_app', user);
+    const from = messages.length;
     const known = await client.events('planner_app', second, 'And now?', { userId: user });
     expect(briefs(known)).toEqual(['calls calendar', '{"status":200,"sub":"ann"}', 'done']);
     expect(auth.tokenRequests).toMatchObject([{ grantType: 'authorization_code', status: 200 }]);
+    const requests = messages.slice(from).filter((text) => /^\{"do":"(?:open|seal|key)"/.test(text));
+    expect(requests).toEqual([expect.stringContaining('"kind":"credential"')]);
 
     const box = await boxOfUser(redis, credentialKeys, { app: 'planner_app', user });
     const key = keys().credential('planner_app', user, 'calendar');

@@ -4,7 +4,7 @@
  */
 export type { ProvisionOptions } from '@agentmesh/bus';
 export { provision } from '@agentmesh/bus';
-export type { KeeperMainOptions } from '@agentmesh/keeper';
+export type { KeeperMainOptions, KeyWrapper } from '@agentmesh/keeper';
 export { runKeeper } from '@agentmesh/keeper';
 export type * from '@agentmesh/mesh';
 export {
@@ -21,7 +21,6 @@ export {
   serveTool,
   startRun,
 } from '@agentmesh/mesh';
-export type { KeyWrapper } from '@agentmesh/protocol';
 export type { Logger, LoggerOptions } from '@agentmesh/service';
 export { createLogger } from '@agentmesh/service';
 export { provisionRedis } from '@agentmesh/store';

@@ -1,12 +1,17 @@
-import { connectService, type KeeperOptions, keeperService, serveKeeper } from '@agentmesh/mesh';
-import { AsyncDisposableStack, assertOptions } from '@agentmesh/protocol';
+import { connectService, keeperService, serveKeeper } from '@agentmesh/mesh';
+import { AsyncDisposableStack, assertOptions, type KeyWrapper } from '@agentmesh/protocol';
 import { type MainContext, runMain, type ServiceConfig, startProbes } from '@agentmesh/service';
 
 /** Time before the end of the grace period at which requests in hand must be answered, in ms. */
 const closingMs = 1_000;
 
+export type { KeyWrapper };
+
 /** The options of a keeper in a program of your own. */
-export type KeeperMainOptions = Pick<KeeperOptions, 'keyWrapper'>;
+export interface KeeperMainOptions {
+  /** The master key in a key management service; default: the keys of `CREDENTIAL_KEYS`. */
+  keyWrapper?: KeyWrapper | undefined;
+}
 
 /**
  * Runs the process of a keeper until SIGTERM, as the module `agentmesh/keeper` does, with a master key in a key

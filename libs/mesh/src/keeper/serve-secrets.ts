@@ -42,7 +42,14 @@ export async function serveSecrets(mesh: Mesh, secrets: () => UserSecrets): Prom
 async function* handle(keeper: Keeper, message: IncomingRequest): AsyncGenerator<Frame, void, void> {
   const { service, right } = readSecretSubject(message.subject);
   const request = parse(secretRequestSchema, message.json(), `the request of ${service} for credentials`);
-  yield { type: 'result', data: await answerTo(keeper, request, { service, right }) };
+  try {
+    yield { type: 'result', data: await answerTo(keeper, request, { service, right }) };
+  } catch (error) {
+    const failure = MeshError.from(error);
+    if (failure.code !== 'permission_denied')
+      keeper.mesh.log.warn({ err: failure, service, verb: request.do }, 'could not answer for credentials');
+    throw failure;
+  }
 }
 
 async function answerTo(

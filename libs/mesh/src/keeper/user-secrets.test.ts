@@ -150,7 +150,10 @@ describe('the secrets of users', () => {
     await expect(secrets.seal('x', { ...use, user: 'bob' }, tool)).rejects.toThrow();
     const later = new UserSecrets({ dataKeys, keyWrapper });
     uses.fails = true;
-    await expect(later.open(sealed, use, tool)).rejects.toThrow('the key service is away');
+    await expect(later.open(sealed, use, tool)).rejects.toMatchObject({
+      code: 'unavailable',
+      cause: expect.objectContaining({ message: 'the key service is away' }),
+    });
     uses.fails = false;
     expect(await later.open(sealed, use, tool)).toBe('secret');
   });

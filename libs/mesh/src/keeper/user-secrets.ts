@@ -87,20 +87,23 @@ export class UserSecrets {
     const dataKeys = this.#dataKeys;
     const place = dataKeys.placeOf(owner);
     const wrapped =
-      (await dataKeys.find(owner)) ??
-      (await dataKeys.add(owner, await this.#wrapper.wrap(randomBytes(32), place)));
+      (await dataKeys.find(owner)) ?? (await dataKeys.add(owner, await this.#wrap(randomBytes(32), place)));
     const dataKey = await this.#unwrap(wrapped, place);
     if (this.#wrapper.isCurrent?.(wrapped) === false) {
-      await dataKeys.replace(owner, wrapped, await this.#wrapper.wrap(dataKey, place));
+      await dataKeys.replace(owner, wrapped, await this.#wrap(dataKey, place));
     }
     return dataKey;
+  }
+
+  async #wrap(dataKey: Uint8Array, place: string): Promise<string> {
+    return await this.#wrapper.wrap(dataKey, place).catch(rethrow);
   }
 
   #unwrap(wrapped: string, place: string): Promise<Uint8Array> {
     const id = `${place} ${wrapped}`;
     const known = this.#kept.get(id);
     if (known !== undefined) return known;
-    const dataKey = this.#wrapper.unwrap(wrapped, place);
+    const dataKey = this.#wrapper.unwrap(wrapped, place).catch(rethrow);
     // A failure may pass.
     dataKey.catch(() => this.#kept.delete(id));
     this.#kept.set(id, dataKey);
@@ -108,6 +111,14 @@ export class UserSecrets {
     if (this.#kept.size > maxKept) this.#kept.delete(oldest);
     return dataKey;
   }
+}
+
+/** Marks a failure of a key service as one that may pass. */
+function rethrow(cause: unknown): never {
+  if (cause instanceof MeshError) throw cause;
+  const message =
+    'the key service of the keepers cannot use the master key; the log of the keeper has the reason';
+  throw new MeshError('unavailable', message, { cause });
 }
 
 function ownerOf({ app: appName, user: userId }: SecretUse) {

@@ -12,7 +12,8 @@ export interface KeyWrapper {
    * @param dataKey 32 bytes
    * @param owner the place of the data key, which must come back at {@link unwrap}: give it to the service as
    * the context of the encryption
-   * @returns any text of at most 16 KiB
+   * @returns any text
+   * @throws MeshError, or any other error when the service does not answer: the asking service then tries again
    */
   wrap(dataKey: Uint8Array, owner: string): Promise<string>;
   /** Decrypts a data key. Must fail for another owner than that of {@link wrap}. */
