@@ -195,10 +195,25 @@ describe.each(forms)('credentials through a keeper, with accounts in the %s form
     expect(await gateway.credentialRecords?.deleteCredentials(owner)).toBe(1);
     expect(await credentialService.loadCredential(config, owner)).toBeUndefined();
     await redis.set(key, copy);
-    await expect(credentialService.loadCredential(config, owner)).rejects.toMatchObject({
+    await expect(tool.box?.open(copy, key, secretOfAnn)).rejects.toMatchObject({
       code: 'failed_precondition',
       message: expect.stringContaining('data key that is gone'),
     });
+    // The user signs in again.
+    expect(await credentialService.loadCredential(config, owner)).toBeUndefined();
+    await credentialService.saveCredential({ ...config, exchangedAuthCredential }, owner);
+    expect(await credentialService.loadCredential(config, owner)).toEqual(exchangedAuthCredential);
+    await end(run);
+  });
+
+  it('are sealed by a process that has the former key of the keepers', async () => {
+    const run = await begin({ tools: ['calendar'] });
+    const box = await boxAs(calendar);
+    await box.seal(text, '', secretOfAnn);
+    const redis = new Redis(mesh.redisOf('provision'));
+    onTestFinished(() => redis.disconnect());
+    expect(await redis.del(keys.keeperKey)).toBe(1);
+    expect(await box.open(await box.seal(text, '', secretOfAnn), '', secretOfAnn)).toBe(text);
     await end(run);
   });
 });

@@ -135,6 +135,7 @@ export {
   credentialKeysVariable,
   dataKeyBox,
   hasDataKey,
+  isLostSecret,
   isOutdatedSecret,
   newCredentialKeys,
 } from './secrets/secret-box.ts';

@@ -11,6 +11,9 @@ export function keeperRequests(
   return [...files, ...secretRequests(names, manifest, all)];
 }
 
+/** The services through which people's answers come. */
+const bringsAnswers: readonly string[] = ['gateway', 'agent'] satisfies ServiceManifest['kind'][];
+
 /**
  * Returns the requests for credentials: for those under the credential keys of the definition and for sign-ins of
  * the service, and for people's answers at gateways and agents, through which answers come.
@@ -24,7 +27,7 @@ export function secretRequests(
   const rights = [
     ...credentialKeys.map(credentialRight),
     ...(credentialKeys.length > 0 ? [signInRight] : []),
-    ...(kind !== 'tool' && all.some(usesCredentials) ? [answerRight] : []),
+    ...(bringsAnswers.includes(kind) && all.some(usesCredentials) ? [answerRight] : []),
   ];
   return [...new Set(rights)].map((right) => names.secret(busName(manifest), right));
 }

@@ -190,8 +190,16 @@ function unknownKey(id: string): MeshError {
 function lostKey(): MeshError {
   return new MeshError(
     'failed_precondition',
-    'a secret was sealed with a data key that is gone, because all data of its user was deleted; delete the secret and sign in again',
+    'a secret was sealed with a data key that is gone, because all data of its user was deleted; sign in again',
+    { details: { reason: lostKeyReason } },
   );
+}
+
+const lostKeyReason = 'lost data key';
+
+/** Tells whether nobody can open a secret any more, because its data key is gone: it counts as none. */
+export function isLostSecret(error: unknown): boolean {
+  return error instanceof MeshError && error.details?.reason === lostKeyReason;
 }
 
 function ofKeeper(): MeshError {

@@ -1,6 +1,7 @@
 import type { AuthConfig, AuthCredential, CredentialService } from '@agentmesh/agent';
 import { aboutCredential, type CredentialOwner, credentialToSave, endOf } from '@agentmesh/agent/internal';
 import {
+  isLostSecret,
   isOutdatedSecret,
   type Keys,
   type SecretBox,
@@ -38,7 +39,9 @@ export class RedisCredentialService implements CredentialService {
     ]);
     // The user signs in again, and the new credential takes the place of an outdated one.
     if (sealed === null || isOutdatedSecret(sealed)) return undefined;
-    const credential: AuthCredential = JSON.parse(await box.open(sealed, key, useOf(authConfig, context)));
+    const text = await box.open(sealed, key, useOf(authConfig, context)).catch(noneWhenLost);
+    if (text === undefined) return undefined;
+    const credential: AuthCredential = JSON.parse(text);
     // The credential was kept before there was a list. Without an entry in the list a deletion would not find
     // it.
     if (isListed === 0) {
@@ -67,6 +70,11 @@ export class RedisCredentialService implements CredentialService {
   #keyOf({ credentialKey }: AuthConfig, { appName, userId }: CredentialOwner): string {
     return this.#store.keys.credential(appName, userId, credentialKey);
   }
+}
+
+/** A secret whose data key is gone counts as none: the user signs in again. */
+export function noneWhenLost(error: unknown): undefined {
+  if (!isLostSecret(error)) throw error;
 }
 
 function useOf({ credentialKey }: AuthConfig, owner: CredentialOwner): SecretUse {

@@ -16,7 +16,7 @@ import {
   openSignInScript,
   takeTurnScript,
 } from './credential-scripts.ts';
-import type { SealedStore } from './redis-credential-service.ts';
+import { noneWhenLost, type SealedStore } from './redis-credential-service.ts';
 
 /** Sign-ins in Redis: the status of each is in plain text, all else is sealed. */
 export class RedisSignInService implements SignInService {
@@ -45,7 +45,9 @@ export class RedisSignInService implements SignInService {
     const { 'sign-in': sealed, status, callers, answer, answered } = await this.#fieldsOf(ref);
     // The other side's sign-in is not for this process, and a keeper would not open it.
     if (sealed === undefined || (callers === '1') !== isCallers) return undefined;
-    const signIn: SignIn = JSON.parse(await box.open(sealed, placeOf(key, 'sign-in'), useOf(ref)));
+    const text = await box.open(sealed, placeOf(key, 'sign-in'), useOf(ref)).catch(noneWhenLost);
+    if (text === undefined) return undefined;
+    const signIn: SignIn = JSON.parse(text);
     const { credentialKey } = signIn.authConfig;
     return {
       signIn,
