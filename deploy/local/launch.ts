@@ -24,6 +24,7 @@ import {
   provisionedAgents,
   provisionUser,
   redisAcl,
+  type ServiceManifest,
 } from '@agentmesh/mesh';
 import { credentialKeysVariable } from '@agentmesh/protocol';
 import { connectRedisStore } from '@agentmesh/store';
@@ -65,10 +66,7 @@ export interface LaunchOptions {
   say?: (text: string) => void;
   /** Tells whether services may join own servers: their accounts are then JWTs, with keys in `dataDir`. Default false. */
   joinable?: boolean;
-  /**
-   * Tells whether a keeper alone has the keys of credentials; default: where services have accounts. It has no effect
-   * when no service uses files or credentials.
-   */
+  /** Tells whether only keepers have the keys of credentials; default: where services have accounts. */
   keepsKeys?: boolean;
   /** Called for every line that a service writes. */
   onLine?: (service: string, line: string) => void;
@@ -212,8 +210,9 @@ export async function launchMesh(options: LaunchOptions = {}): Promise<LocalMesh
     stopping.abort();
     await Promise.allSettled(running.map((service) => service.stop()));
   });
-  const kept = keepersFor(options, ownNats);
-  const hasKeys = (which: unknown) => kept.length === 0 || which === 'keeper';
+  const keepsKeys = areKeysKept(options, ownNats);
+  const keysFor = (which: unknown) =>
+    keepsKeys && which !== 'keeper' ? {} : { [credentialKeysVariable]: givenKeys };
   const start = async (
     which: Sample | keyof typeof others,
     more: Record<string, string> = {},
@@ -239,7 +238,7 @@ export async function launchMesh(options: LaunchOptions = {}): Promise<LocalMesh
       env: {
         ...environmentOf(which === 'gateway' ? 'gateway' : 'other'),
         ...ofAll,
-        ...(hasKeys(which) && { [credentialKeysVariable]: givenKeys }),
+        ...keysFor(which),
         NATS_URL: natsUrl,
         REDIS_URL: redisUrlOf(busName(manifest)),
         ...(user !== undefined && { MESH_NATS_USER: user }),
@@ -257,7 +256,7 @@ export async function launchMesh(options: LaunchOptions = {}): Promise<LocalMesh
     return service;
   };
   // Before the services: they ask it for files and credentials.
-  const keepers = await Promise.all(kept.map((each) => start(each)));
+  const keepers = await Promise.all(keepersFor(manifests, keepsKeys).map((each) => start(each)));
   const processes = await startAll(services, start, failed);
   const first = await start('gateway', { MESH_HTTP_PORT: String(options.gatewayPort ?? 0) });
   const all = owners.move();
@@ -280,11 +279,12 @@ function sampleOf(which: Sample | keyof typeof others): Sample {
   return typeof which === 'string' ? others[which] : which;
 }
 
-/**
- * Returns the keepers to start: one where services have accounts, with which they cannot use the files themselves, and
- * where keepers alone have the keys of credentials.
- */
-function keepersFor({ services = samples, credsOf, keepsKeys }: LaunchOptions, ownNats: boolean): 'keeper'[] {
-  const isWanted = keepsKeys ?? (ownNats || credsOf !== undefined);
-  return isWanted && hasKeeper(services.map(({ manifest }) => manifest)) ? ['keeper'] : [];
+/** Tells whether only keepers have the keys. With accounts, services cannot use files without a keeper either. */
+function areKeysKept({ keepsKeys, credsOf }: LaunchOptions, ownNats: boolean): boolean {
+  return keepsKeys ?? (ownNats || credsOf !== undefined);
+}
+
+/** Returns the keepers to start: one where keepers alone have the keys of credentials, and a service needs one. */
+function keepersFor(services: readonly ServiceManifest[], keepsKeys: boolean): 'keeper'[] {
+  return keepsKeys && hasKeeper(services) ? ['keeper'] : [];
 }
