@@ -38,7 +38,8 @@ describe('compose.yaml', () => {
     expect(environment.MESH_NATS_USER).toBe(user);
     expect(environment.MESH_NATS_PASSWORD).toContain(`\${NATS_PASSWORD_${user.toUpperCase()}:?`);
     expect(environment.REDIS_URL).toMatch(`redis://${user}:\${REDIS_PASSWORD_${user.toUpperCase()}:?`);
-    expect(environment.CREDENTIAL_KEYS).toContain(`\${CREDENTIAL_KEYS:?`);
+    if (name === 'keeper') expect(environment.CREDENTIAL_KEYS).toContain(`\${CREDENTIAL_KEYS:?`);
+    else expect(environment).not.toHaveProperty('CREDENTIAL_KEYS');
     expect(healthcheck?.test.join(' ')).toContain(`:${environment.MESH_HEALTH_PORT}/readyz`);
     expect(depends_on).toEqual({
       nats: { condition: 'service_healthy' },

@@ -28,6 +28,7 @@ const rooms: Record<string, readonly string[]> = {
     'identity',
     'limits',
     'calls',
+    'data-keys',
     'credentials',
     'memory',
     'sessions/scripts',

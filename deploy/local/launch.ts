@@ -24,6 +24,7 @@ import {
   provisionedAgents,
   provisionUser,
   redisAcl,
+  type ServiceManifest,
 } from '@agentmesh/mesh';
 import { credentialKeysVariable } from '@agentmesh/protocol';
 import { connectRedisStore } from '@agentmesh/store';
@@ -65,6 +66,8 @@ export interface LaunchOptions {
   say?: (text: string) => void;
   /** Tells whether services may join own servers: their accounts are then JWTs, with keys in `dataDir`. Default false. */
   joinable?: boolean;
+  /** Tells whether only keepers have the keys of credentials; default: where services have accounts. */
+  keepsKeys?: boolean;
   /** Called for every line that a service writes. */
   onLine?: (service: string, line: string) => void;
 }
@@ -84,7 +87,7 @@ export interface LocalMesh extends AsyncDisposable {
   login(user: string): Login;
   /** Returns the address of Redis for a user with its rights; when the server is not ours, the given address. */
   redisUrlOf(user: string): string;
-  /** The processes that give services the files of their work; none without accounts or without files. */
+  /** The processes that give services the files and credentials of their work; none where nothing needs them. */
   readonly keepers: ServiceProcess[];
   /** Starts another process of a service, another gateway or another keeper. */
   start(sample: Sample | 'gateway' | 'keeper'): Promise<ServiceProcess>;
@@ -175,7 +178,7 @@ export async function launchMesh(options: LaunchOptions = {}): Promise<LocalMesh
   };
   const namesOf = (kind: 'agent' | 'tool') =>
     manifests.filter((each) => each.kind === kind).map(({ name }) => name);
-  const credentialKeys = await credentialKeysFor(dataDir);
+  const { [credentialKeysVariable]: givenKeys = await credentialKeysFor(dataDir), ...ofAll } = env;
   // Loads the functions of Redis, and reports a missing server once, and not by each service.
   const caFile = env.MESH_REDIS_CA_FILE ?? process.env.MESH_REDIS_CA_FILE;
   await (await connectRedisStore({ url: redisUrl, caFile }))[Symbol.asyncDispose]();
@@ -207,6 +210,9 @@ export async function launchMesh(options: LaunchOptions = {}): Promise<LocalMesh
     stopping.abort();
     await Promise.allSettled(running.map((service) => service.stop()));
   });
+  const keepsKeys = areKeysKept(options, ownNats);
+  const keysFor = (which: unknown) =>
+    keepsKeys && which !== 'keeper' ? {} : { [credentialKeysVariable]: givenKeys };
   const start = async (
     which: Sample | keyof typeof others,
     more: Record<string, string> = {},
@@ -231,8 +237,8 @@ export async function launchMesh(options: LaunchOptions = {}): Promise<LocalMesh
       signal: failed.signal,
       env: {
         ...environmentOf(which === 'gateway' ? 'gateway' : 'other'),
-        [credentialKeysVariable]: credentialKeys,
-        ...env,
+        ...ofAll,
+        ...keysFor(which),
         NATS_URL: natsUrl,
         REDIS_URL: redisUrlOf(busName(manifest)),
         ...(user !== undefined && { MESH_NATS_USER: user }),
@@ -249,8 +255,8 @@ export async function launchMesh(options: LaunchOptions = {}): Promise<LocalMesh
     if (stopping.signal.aborted) await service.stop();
     return service;
   };
-  // Before the services: they ask it for files.
-  const keepers = await Promise.all(keepersFor(options, ownNats).map((each) => start(each)));
+  // Before the services: they ask it for files and credentials.
+  const keepers = await Promise.all(keepersFor(manifests, keepsKeys).map((each) => start(each)));
   const processes = await startAll(services, start, failed);
   const first = await start('gateway', { MESH_HTTP_PORT: String(options.gatewayPort ?? 0) });
   const all = owners.move();
@@ -273,8 +279,12 @@ function sampleOf(which: Sample | keyof typeof others): Sample {
   return typeof which === 'string' ? others[which] : which;
 }
 
-/** Returns the keepers to start: one where services have accounts, with which they cannot use the files themselves. */
-function keepersFor({ services = samples, credsOf }: LaunchOptions, ownNats: boolean): 'keeper'[] {
-  const hasAccounts = ownNats || credsOf !== undefined;
-  return hasAccounts && hasKeeper(services.map(({ manifest }) => manifest)) ? ['keeper'] : [];
+/** Tells whether only keepers have the keys. With accounts, services cannot use files without a keeper either. */
+function areKeysKept({ keepsKeys, credsOf }: LaunchOptions, ownNats: boolean): boolean {
+  return keepsKeys ?? (ownNats || credsOf !== undefined);
+}
+
+/** Returns the keepers to start: one where keepers alone have the keys of credentials, and a service needs one. */
+function keepersFor(services: readonly ServiceManifest[], keepsKeys: boolean): 'keeper'[] {
+  return keepsKeys && hasKeeper(services) ? ['keeper'] : [];
 }

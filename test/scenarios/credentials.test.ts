@@ -1,9 +1,10 @@
+import { readFileSync } from 'node:fs';
 import type { AuthConfig } from '@agentmesh/agent';
 import { App, getFunctionCalls, getFunctionResponses } from '@agentmesh/agent';
 import { type LocalMesh, launchMesh } from '@agentmesh/deploy/launch';
 import type { Sample } from '@agentmesh/deploy/samples';
 import { agentManifest, toolManifest } from '@agentmesh/mesh';
-import { createSecretBox, type Event, keys, newCredentialKeys } from '@agentmesh/protocol';
+import { type Event, keys, newCredentialKeys } from '@agentmesh/protocol';
 import {
   latestFunctionResponses,
   latestUserText,
@@ -19,7 +20,7 @@ import { Redis } from 'ioredis';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { restClient } from '../rest-client.ts';
 import { calendar, diary, planner } from './sign-in/definitions.ts';
-import { expire, redisValues } from './sign-in/redis-values.ts';
+import { boxOfUser, expire, redisValues } from './sign-in/redis-values.ts';
 
 const folder = 'test/scenarios/sign-in';
 const plannerService: Sample = {
@@ -61,6 +62,7 @@ beforeAll(async () => {
   mesh = await launchMesh({
     services: [plannerService, diaryService, toolService],
     natsUrl: nats.url,
+    keepsKeys: true,
     ackWaitMs: 1_000,
     onLine: (_service, line) => lines.push(line),
     env: {
@@ -115,6 +117,15 @@ async function storedEvents(app: string, user: string, session: string): Promise
   return ((await response.json()) as { events: Event[] }).events;
 }
 
+it('the keeper alone has the keys of credentials', async () => {
+  const all = [...mesh.processes, mesh.gateway, ...mesh.keepers];
+  const withKeys = all.filter(({ pid }) =>
+    readFileSync(`/proc/${pid}/environ`, 'utf8').includes('CREDENTIAL_KEYS'),
+  );
+  expect(all.map(({ name }) => name).sort()).toEqual(['calendar', 'diary', 'gateway', 'keeper', 'planner']);
+  expect(withKeys.map(({ name }) => name)).toEqual(['keeper']);
+});
+
 describe('a sign-in for a tool in a process of its own', () => {
   it('is done once, and never shows its code and tokens', async () => {
     const user = 'ann';
@@ -125,16 +136,19 @@ describe('a sign-in for a tool in a process of its own', () => {
     const answered = await client.events('planner_app', session, '', { userId: user, newMessage });
     expect(briefs(answered)).toEqual(['{"status":200,"sub":"ann"}', 'done']);
     const second = await client.createSession('planner_app', user);
+    const from = messages.length;
     const known = await client.events('planner_app', second, 'And now?', { userId: user });
     expect(briefs(known)).toEqual(['calls calendar', '{"status":200,"sub":"ann"}', 'done']);
     expect(auth.tokenRequests).toMatchObject([{ grantType: 'authorization_code', status: 200 }]);
+    const requests = messages.slice(from).filter((text) => /^\{"do":"(?:open|seal|key)"/.test(text));
+    expect(requests).toEqual([expect.stringContaining('"kind":"credential"')]);
 
-    const box = createSecretBox(credentialKeys);
+    const box = await boxOfUser(redis, credentialKeys, { app: 'planner_app', user });
     const key = keys().credential('planner_app', user, 'calendar');
     const { oauth2 } = JSON.parse(await box.open((await redis.get(key)) ?? '', key));
     const signInKey = signInKeyOf('planner_app', user, session, asked);
     const kept = JSON.parse(
-      await box.open((await redis.hget(signInKey, 'sign-in')) ?? '', `${signInKey}#sign-in`),
+      await box.open((await redis.hget(signInKey, 'sign-in')) ?? '', `${signInKey}#sign-in@tool_calendar`),
     );
     const secrets: string[] = [
       auth.clientSecret,
@@ -154,6 +168,7 @@ describe('a sign-in for a tool in a process of its own', () => {
     // The events do contain the sign-in, so the checks below would notice a secret.
     expect(seen.events).toContain('"credentialKey":"calendar","received":true');
     expect(seen.logs).toContain('serving tool');
+    expect(seen.nats).toContain('"do":"open"');
     expect(seen.redis).toContain(jwe);
     expect(seen.nats).toContain(`"sealed":"${jwe}`);
     for (const [where, text] of Object.entries(seen))
@@ -181,6 +196,32 @@ describe('a sign-in for a tool in a process of its own', () => {
     ]);
   });
 
+  it('is found by another keeper when one is killed in the middle', async () => {
+    const user = 'ida';
+    const session = await client.createSession('planner_app', user);
+    const asked = await client.events('planner_app', session, 'What is on?', { userId: user });
+    const { newMessage } = await signIn(asked, user);
+    await client.events('planner_app', session, '', { userId: user, newMessage });
+    await mesh.start('keeper');
+    let done = 0;
+    const asking = Promise.all(
+      Array.from({ length: 8 }, async () => {
+        const other = await client.createSession('planner_app', user);
+        const events: Event[][] = [];
+        for (let turn = 0; turn < 3; turn += 1) {
+          events.push(await client.events('planner_app', other, 'And now?', { userId: user }));
+          done += 1;
+        }
+        return events.map(briefs);
+      }),
+    );
+    await until(() => done >= 4, { what: 'the first answers' });
+    await mesh.keepers[0]?.kill();
+    for (const each of (await asking).flat())
+      expect(each).toEqual(['calls calendar', '{"status":200,"sub":"ida"}', 'done']);
+    expect(auth.tokenRequests).toMatchObject([{ grantType: 'authorization_code', status: 200 }]);
+  });
+
   it('waits for an authorization server that is away', async () => {
     const user = 'sam';
     const session = await client.createSession('planner_app', user);
@@ -203,9 +244,9 @@ describe('a sign-in for a tool in a process of its own', () => {
     const asked = await client.events('planner_app', session, 'What is on?', { userId: user });
     const { newMessage, code } = await signIn(asked, user);
     const signInKey = signInKeyOf('planner_app', user, session, asked);
-    const box = createSecretBox(credentialKeys);
+    const box = await boxOfUser(redis, credentialKeys, { app: 'planner_app', user });
     const { codeVerifier } = JSON.parse(
-      await box.open((await redis.hget(signInKey, 'sign-in')) ?? '', `${signInKey}#sign-in`),
+      await box.open((await redis.hget(signInKey, 'sign-in')) ?? '', `${signInKey}#sign-in@tool_calendar`),
     );
     // A thief uses the code first, with all data that belong to it.
     const basic = Buffer.from(`${auth.clientId}:${auth.clientSecret}`).toString('base64');

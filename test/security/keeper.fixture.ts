@@ -4,10 +4,12 @@ import { type Bus, connectNats } from '@agentmesh/bus';
 import {
   type ConnectedMesh,
   connectMesh,
+  type KeeperOptions,
   keeperService,
   MeshKeeperArtifacts,
   provisionUser,
   redisAcl,
+  type ServiceManifest,
   serveKeeper,
 } from '@agentmesh/mesh';
 import { subjects } from '@agentmesh/protocol';
@@ -24,7 +26,9 @@ export interface KeeperStage extends AsyncDisposable {
   /** The sessions, with all rights. */
   sessions: SessionService;
   /** Starts another keeper. */
-  startKeeper(): Promise<AsyncDisposable>;
+  startKeeper(options?: KeeperOptions): Promise<AsyncDisposable>;
+  /** The address of Redis for a user. */
+  redisOf(user: string): string;
   /** Connects a service as `runToolService` does. */
   connect(service: string): Promise<ConnectedMesh>;
   /** Connects a service to NATS alone. */
@@ -35,13 +39,26 @@ export interface KeeperStage extends AsyncDisposable {
   artifactsAs(service: string, named: string): Promise<MeshKeeperArtifacts>;
 }
 
+interface KeeperStageOptions extends KeeperOptions {
+  /** Number of keepers; default 1. */
+  keepers?: number;
+  /** Services beside the samples. */
+  more?: readonly ServiceManifest[];
+}
+
 /** Starts both servers, and a keeper unless `keepers` is 0. */
-export async function startKeeperStage(form: Form, { keepers = 1 } = {}): Promise<KeeperStage> {
+export async function startKeeperStage(
+  form: Form,
+  { keepers = 1, more = [], ...keys }: KeeperStageOptions = {},
+): Promise<KeeperStage> {
   await using owners = new AsyncDisposableStack();
   let stack: AsyncDisposableStack = owners;
-  const stage = owners.use(await startStage(form, { withLists: true }));
+  const stage = owners.use(await startStage(form, { withLists: true, more }));
   const passwordHash = (user: string) => createHash('sha256').update(user).digest('hex');
-  const redis = await startRedis({ password: 'admin', users: redisAcl({ services, passwordHash }) });
+  const redis = await startRedis({
+    password: 'admin',
+    users: redisAcl({ services: [...services, ...more], passwordHash }),
+  });
   owners.defer(() => redis.stop());
   const redisOf = (user: string) => redis.url.replace(/\/\/.*@/, `//${user}:${user}@`);
   await provisionRedis({ url: redisOf(provisionUser) });
@@ -54,8 +71,8 @@ export async function startKeeperStage(form: Form, { keepers = 1 } = {}): Promis
       await connectMesh({ service, natsUrl, redisUrl: redisOf(service), log, cards: false, ...login }),
     );
   };
-  const startKeeper = async () => {
-    const serving = await serveKeeper(await connect(keeperService));
+  const startKeeper = async (options: KeeperOptions = keys) => {
+    const serving = await serveKeeper(await connect(keeperService), options);
     return { [Symbol.asyncDispose]: () => serving.stop() };
   };
   for (let n = 0; n < keepers; n += 1) owners.use(await startKeeper());
@@ -67,7 +84,7 @@ export async function startKeeperStage(form: Form, { keepers = 1 } = {}): Promis
   };
   stack = owners.move();
   return {
-    ...{ stage, sessions, startKeeper, connect, busOf, artifactsAs },
+    ...{ stage, sessions, startKeeper, redisOf, connect, busOf, artifactsAs },
     artifactsOf: (service) => artifactsAs(service, service),
     [Symbol.asyncDispose]: () => stack.disposeAsync(),
   };

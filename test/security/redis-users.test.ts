@@ -96,6 +96,7 @@ function victimsOfApp(app: string): Victim[] {
     { key: keys.credentialTurn(app, 'ann', 'calendar'), use: [], write: [owner] },
     { key: keys.credentials(app, 'ann'), use: [owner] },
     { key: keys.signIn(ref, 'q'), use: [owner] },
+    { key: keys.dataKey(app, 'ann'), use: [keeper], write: [owner] },
   ];
 }
 
@@ -123,6 +124,7 @@ const victims: Victim[] = [
   { key: keys.apiKeys.records, use: [], read: [owner] },
   { key: keys.apiKeys.uses, use: [], write: [owner] },
   { key: keys.apiKeys.names, use: [] },
+  { key: keys.keeperKey, use: [keeper] },
   { key: 'of-another-program', use: [] },
 ];
 
@@ -177,7 +179,8 @@ describe.each(users)('the user %s of Redis', (user) => {
 
   it('writes and deletes only the keys of its work', async () => {
     const may = ({ use, write = [] }: Victim) => use.includes(user) || write.includes(user);
-    expect(await refusedKeys(user, ['PEXPIRE', 'KEY', '100000'])).toEqual(keysExcept(may));
+    const probe = user === keeper ? ['SETNX', 'KEY', 'x'] : ['PEXPIRE', 'KEY', '100000'];
+    expect(await refusedKeys(user, probe)).toEqual(keysExcept(may));
     expect(await refusedKeys(user, ['FCALL', 'none', '1', 'KEY'])).toEqual(
       keysExcept(({ use }) => use.includes(user)),
     );

@@ -10,6 +10,7 @@ import {
   keeperManifest,
   natsAccounts,
   provisionUser,
+  type ServiceManifest,
 } from '@agentmesh/mesh';
 import { type KeyFolder, keyOf } from '@agentmesh/mesh/accounts';
 import { subjects } from '@agentmesh/protocol';
@@ -53,15 +54,27 @@ interface ServerWithAccounts extends AsyncDisposable {
   options(user: string): ConnectionOptions;
 }
 
+interface StageOptions {
+  /** Tells whether the users have the lists of permitted subjects; default false. */
+  withLists?: boolean;
+  /** Services beside the samples. */
+  more?: readonly ServiceManifest[];
+}
+
 /**
  * Starts NATS with provisioned streams, and stores a run, an update, a job and a card for each service.
  * Without the lists of permitted subjects, the attacks meet only the borders of the accounts. The lists would
  * refuse most attacks by an error before they reach a border.
  */
-export async function startStage(form: Form, { withLists = false } = {}): Promise<Stage> {
+export async function startStage(
+  form: Form,
+  { withLists = false, more = [] }: StageOptions = {},
+): Promise<Stage> {
   await using owners = new AsyncDisposableStack();
   let stack: AsyncDisposableStack = owners;
-  const server = owners.use(await (form === 'file' ? startFromFile(withLists) : startFromJwts(withLists)));
+  const server = owners.use(
+    await (form === 'file' ? startFromFile(withLists, more) : startFromJwts(withLists, more)),
+  );
   const login = async (user: string) => {
     const inboxPrefix = names.inboxPrefix(user);
     const connection = await connect({ servers: server.url, inboxPrefix, ...server.options(user) });
@@ -77,8 +90,11 @@ export async function startStage(form: Form, { withLists = false } = {}): Promis
 }
 
 /** The name of a user is its password. */
-async function startFromFile(withLists: boolean): Promise<ServerWithAccounts> {
-  const accounts = natsAccounts({ services, password: (user) => user });
+async function startFromFile(
+  withLists: boolean,
+  more: readonly ServiceManifest[],
+): Promise<ServerWithAccounts> {
+  const accounts = natsAccounts({ services: [...services, ...more], password: (user) => user });
   const lists = /, permissions: \{\n[^\n]*\n[^\n]*\n {4}\}/g;
   const server = await startNats({ configuration: withLists ? accounts : accounts.replaceAll(lists, '') });
   const address = (user: string) => ({ user, pass: user });
@@ -92,11 +108,15 @@ interface PreparedAccounts {
   folder: KeyFolder;
 }
 
-const prepared = new Map<boolean, Promise<PreparedAccounts>>();
+const prepared = new Map<string, Promise<PreparedAccounts>>();
 
-async function startFromJwts(withLists: boolean): Promise<ServerWithAccounts> {
-  const preparing = prepared.get(withLists) ?? prepareAccounts(withLists);
-  prepared.set(withLists, preparing);
+async function startFromJwts(
+  withLists: boolean,
+  more: readonly ServiceManifest[],
+): Promise<ServerWithAccounts> {
+  const which = JSON.stringify([withLists, more.map(busName)]);
+  const preparing = prepared.get(which) ?? prepareAccounts(withLists, more);
+  prepared.set(which, preparing);
   const { configuration, folder } = await preparing;
   const server = await startNats({ configuration: resolverAt(configuration, randomUUID()) });
   const { creds } = folder.mesh('mesh');
@@ -109,11 +129,14 @@ async function startFromJwts(withLists: boolean): Promise<ServerWithAccounts> {
 }
 
 /** Pushes the accounts to a server, and returns them as that server got them. */
-async function prepareAccounts(withLists: boolean): Promise<PreparedAccounts> {
-  await using stage = await startResolverStage(services, { keepsKeys: true });
+async function prepareAccounts(
+  withLists: boolean,
+  more: readonly ServiceManifest[],
+): Promise<PreparedAccounts> {
+  await using stage = await startResolverStage([...services, ...more], { keepsKeys: true });
   const { folder } = stage.tenancy;
   const signer = keyOf((await folder.operator()).signingSeeds[0]);
-  const accounts = [provisionUser, ...users].map(async (user) => {
+  const accounts = [provisionUser, ...users, ...more.map(busName)].map(async (user) => {
     const { account = '', pushed = '' } = (await folder.mesh('mesh').account(user)) ?? {};
     return `  ${account}: ${withLists ? pushed : await withoutLists(user, pushed, signer)}`;
   });

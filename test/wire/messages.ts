@@ -17,6 +17,8 @@ import {
   pendingReplySchema,
   pendingRequestSchema,
   runCommandSchema,
+  secretAnswerSchema,
+  secretRequestSchema,
   toolCallSchema,
   toolCardSchema,
   toolReplySchema,
@@ -70,6 +72,16 @@ export const bodies = {
     programs: 'read',
     summary: 'The answer to a request for files.',
   },
+  'secret-request': {
+    schema: secretRequestSchema,
+    programs: 'write',
+    summary: 'A request to open or seal a credential for the work in hand.',
+  },
+  'secret-reply': {
+    schema: secretAnswerSchema,
+    programs: 'read',
+    summary: 'The answer to a request for a credential.',
+  },
   'dead-letter': {
     schema: deadLetterSchema,
     programs: 'read',
@@ -93,7 +105,7 @@ export const frames: Record<FrameType, readonly BodyName[]> = {
   event: ['event'],
   progress: ['progress'],
   heartbeat: [],
-  result: ['answer', 'tool-reply', 'files-reply'],
+  result: ['answer', 'tool-reply', 'files-reply', 'secret-reply'],
   error: ['error'],
 };
 
@@ -152,4 +164,9 @@ export const traffic: Record<string, Traffic> = {
   'card.>': { action: 'receive', bodies: ['agent-card', 'tool-card'] },
   pending: { action: 'send', bodies: ['pending-request'], replies: ['pending-reply', 'error'] },
   'keeper.<service>': { action: 'send', bodies: ['files-request'], replies: ['files-reply', 'error'] },
+  'secret.<service>.<right>': {
+    action: 'send',
+    bodies: ['secret-request'],
+    replies: ['secret-reply', 'error'],
+  },
 };

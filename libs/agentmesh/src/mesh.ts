@@ -4,6 +4,8 @@
  */
 export type { ProvisionOptions } from '@agentmesh/bus';
 export { provision } from '@agentmesh/bus';
+export type { KeeperMainOptions, KeyWrapper } from '@agentmesh/keeper';
+export { runKeeper } from '@agentmesh/keeper';
 export type * from '@agentmesh/mesh';
 export {
   cancelInvocation,

@@ -23,6 +23,8 @@ export { provisionConfig } from './connect/provision-config.ts';
 export { provisionMesh } from './connect/provision-mesh.ts';
 export type { MainOptions } from './connect/service-main.ts';
 export { runAgentService, runToolService } from './connect/service-main.ts';
+export { keeperBox } from './keeper/keeper-box.ts';
+export type { KeeperOptions } from './keeper/serve-keeper.ts';
 export { serveKeeper } from './keeper/serve-keeper.ts';
 export type { AddressedCall } from './mesh/addressed-call.ts';
 export { createCallers, memoryCallerKeys } from './mesh/callers.ts';

@@ -54,6 +54,16 @@ export type { Headers } from './messages/headers.ts';
 export { deadlineOf, header, maxDepth } from './messages/headers.ts';
 export type { FoundFile, KeeperAnswer, KeeperRequest } from './messages/keeper.ts';
 export { keeperAnswerSchema, keeperAnswers, keeperRequestSchema, pieceBytes } from './messages/keeper.ts';
+export type { SecretAnswer, SecretRequest } from './messages/keeper-secrets.ts';
+export {
+  answerRight,
+  credentialRight,
+  rightFor,
+  secretAnswerSchema,
+  secretAnswers,
+  secretRequestSchema,
+  signInRight,
+} from './messages/keeper-secrets.ts';
 export type {
   Job,
   JobInput,
@@ -94,6 +104,7 @@ export {
   newSession,
   readKeeperSubject,
   readOperation,
+  readSecretSubject,
   subjects,
   subjectTable,
   watchOf,
@@ -116,10 +127,18 @@ export { keptJson, maxPayloadBytes } from './parsing/payload-limit.ts';
 export type { JsonEntry } from './parsing/to-json.ts';
 export { jsonEntries, toJson } from './parsing/to-json.ts';
 export { apiKeyHash, apiKeyPrefix, isApiKey, newApiKey } from './secrets/api-key.ts';
-export type { SecretBox } from './secrets/secret-box.ts';
+export type { KeyWrapper } from './secrets/key-wrapper.ts';
+export { keyRingWrapper } from './secrets/key-wrapper.ts';
+export type { PublicKey, ReceiverKeys } from './secrets/sealed-message.ts';
+export { newReceiverKeys, receiverKeysOf, sealMessage } from './secrets/sealed-message.ts';
+export type { KeyRingBox, SecretBox } from './secrets/secret-box.ts';
 export {
   createSecretBox,
   credentialKeysVariable,
+  dataKeyBox,
+  hasDataKey,
+  isLostSecret,
   isOutdatedSecret,
   newCredentialKeys,
 } from './secrets/secret-box.ts';
+export type { SecretUse } from './secrets/secret-use.ts';

@@ -85,7 +85,7 @@ export const serviceConfig = {
   ),
   credentialKeys: variable(
     credentialKeysVariable,
-    "keys that encrypt people's credentials; see docs/credentials.md",
+    "keys that encrypt people's credentials, for keepers alone; other services ask keepers; see docs/credentials.md",
     z.string().superRefine(refusing(createSecretBox)),
     { optional: true, secret: true },
   ),

@@ -10,6 +10,7 @@ const rooms: [StorePart, string][] = [
   ['limits', 'limits'],
   ['calls', 'calls'],
   ['credentials', 'credentials'],
+  ['data-keys', 'data-keys'],
   ['memory', 'memory'],
   ['sessions', 'sessions'],
 ];

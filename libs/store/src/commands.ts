@@ -1,6 +1,7 @@
 import * as calls from './calls/call-scripts.ts';
 import * as jobs from './calls/job-scripts.ts';
 import * as credentials from './credentials/credential-scripts.ts';
+import * as dataKeys from './data-keys/data-key-scripts.ts';
 import { scriptsIn } from './functions.ts';
 import * as limits from './limits/limit-scripts.ts';
 import * as memory from './memory/memory-scripts.ts';
@@ -28,6 +29,7 @@ export type StorePart =
   | 'records'
   | 'work'
   | 'credentials'
+  | 'data-keys'
   | 'memory'
   | 'sessions';
 
@@ -44,6 +46,7 @@ const modules: Record<StorePart, readonly object[]> = {
   ],
   work: [{ readInvocationScript: invocations.readInvocationScript }],
   credentials: [credentials],
+  'data-keys': [dataKeys],
   memory: [memory],
   sessions: [commits, deletion, invocations, leases, pending, queues, sessions],
 };
@@ -59,6 +62,7 @@ const sent: Record<StorePart, string> = {
   calls: 'hget',
   records: 'hgetall',
   work: 'hget hvals hexists',
+  'data-keys': 'get setnx',
   credentials: 'get hset hdel hexists hgetall exists unlink',
   memory: 'hget hmget srandmember srem zrange zrevrange zrangebyscore',
   sessions:

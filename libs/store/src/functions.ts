@@ -5,6 +5,7 @@ import * as jobs from './calls/job-scripts.ts';
 import { type ConnectionOptions, connectRedis, type RedisConnection } from './connection/redis-connection.ts';
 import { isMissingFunction } from './connection/redis-errors.ts';
 import * as credentials from './credentials/credential-scripts.ts';
+import * as dataKeys from './data-keys/data-key-scripts.ts';
 import * as limits from './limits/limit-scripts.ts';
 import * as memory from './memory/memory-scripts.ts';
 import { type Script, script } from './scripts/script.ts';
@@ -22,6 +23,7 @@ const modules = [
   calls,
   jobs,
   credentials,
+  dataKeys,
   limits,
   memory,
   busyLists,

@@ -5,6 +5,7 @@ export type { StorePart } from './commands.ts';
 export { commandsOf } from './commands.ts';
 export type { ConnectionOptions, RedisConnection } from './connection/redis-connection.ts';
 export { connectRedis } from './connection/redis-connection.ts';
+export type { DataKeyOwner, DataKeys } from './data-keys/data-keys.ts';
 export { provisionRedis } from './functions.ts';
 export type { CallerKeys } from './identity/caller-keys.ts';
 export type { RedisInspection } from './inspect-redis.ts';

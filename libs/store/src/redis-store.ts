@@ -19,6 +19,7 @@ import {
 import { credentialRecords } from './credentials/redis-credential-records.ts';
 import { RedisCredentialService } from './credentials/redis-credential-service.ts';
 import { RedisSignInService } from './credentials/redis-sign-in-service.ts';
+import { type DataKeys, dataKeys } from './data-keys/data-keys.ts';
 import { ensureFunctions } from './functions.ts';
 import { type CallerKeys, callerKeys } from './identity/caller-keys.ts';
 import { type RequestLimits, requestLimits } from './limits/request-limits.ts';
@@ -68,6 +69,8 @@ export interface RedisStore extends AsyncDisposable {
   readonly credentials?: CredentialServices;
   /** The descriptions of the credentials; present without a box too. */
   readonly credentialRecords: CredentialRecords;
+  /** The data keys of users, for keepers. */
+  readonly dataKeys: DataKeys;
   /** The API keys of the gateways. */
   readonly apiKeys: ApiKeys;
   /** The public keys by which the identities of callers are checked. */
@@ -148,6 +151,7 @@ export function storeOn(
       ...(options.retention && { retention: options.retention }),
     }),
     credentialRecords: credentialRecords(connection, keys),
+    dataKeys: dataKeys(connection, keys),
     apiKeys: apiKeys(connection, keys),
     requestLimits: requestLimits(connection, keys),
     callerKeys: callerKeys(connection, keys),

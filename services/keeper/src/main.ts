@@ -1,5 +1,3 @@
-import { keeperService } from '@agentmesh/mesh';
-import { runMain } from '@agentmesh/service';
-import { startKeeper } from './service.ts';
+import { runKeeper } from './service.ts';
 
-await runMain({ name: keeperService, start: startKeeper });
+await runKeeper();

@@ -1,14 +1,24 @@
-import { createSecretBox, keys } from '@agentmesh/protocol';
+import { dataKeyBox, type KeyRingBox, keyRingWrapper, keys } from '@agentmesh/protocol';
 import type { Redis } from 'ioredis';
+
+/** Opens the box with the data key of a user, as a keeper with the master key does. */
+export async function boxOfUser(
+  redis: Redis,
+  credentialKeys: string,
+  { app, user }: { app: string; user: string },
+): Promise<KeyRingBox> {
+  const place = keys().dataKey(app, user);
+  return dataKeyBox(await keyRingWrapper(credentialKeys).unwrap((await redis.get(place)) ?? '', place));
+}
 
 /** Lets the user's calendar token expire: seals the stored credential again with an end in the past. */
 export async function expire(
   redis: Redis,
   credentialKeys: string,
-  { app, user }: { app: string; user: string },
+  owner: { app: string; user: string },
 ): Promise<void> {
-  const box = createSecretBox(credentialKeys);
-  const key = keys().credential(app, user, 'calendar');
+  const box = await boxOfUser(redis, credentialKeys, owner);
+  const key = keys().credential(owner.app, owner.user, 'calendar');
   const credential = JSON.parse(await box.open((await redis.get(key)) ?? '', key));
   credential.oauth2.expiresAt = 1;
   await redis.set(key, await box.seal(JSON.stringify(credential), key));

@@ -47,10 +47,8 @@ export async function takeAnswers(context: Context, isRemote: boolean): Promise<
   for (let round = 1; round <= context.answers; round += 1) {
     await markFailures(async () => {
       const ref = refOf(context, round);
-      const storedSignIn = await signInService.find(ref);
-      const isOurs = (storedSignIn?.signIn.isCallers ?? false) === isRemote;
-      if (storedSignIn && isOurs && storedSignIn.status !== 'asked')
-        await takeAnswer(context, ref, storedSignIn);
+      const storedSignIn = await signInService.find(ref, isRemote);
+      if (storedSignIn && storedSignIn.status !== 'asked') await takeAnswer(context, ref, storedSignIn);
     });
   }
 }
@@ -108,8 +106,10 @@ export async function askPerson(context: Context, isRemote: boolean): Promise<vo
   credentials.requestedConfig = undefined;
 }
 
-function refOf({ appName, userId, sessionId, functionCallId = '' }: Context, round: number): SignInRef {
-  return { appName, userId, sessionId, questionId: questionIdOf(functionCallId, 'credential', round) };
+function refOf(context: Context, round: number): SignInRef {
+  const { appName, userId, sessionId, homeSessionId, functionCallId = '' } = context;
+  const questionId = questionIdOf(functionCallId, 'credential', round);
+  return { appName, userId, sessionId, homeSessionId, questionId };
 }
 
 async function takeAnswer(context: Context, ref: SignInRef, storedSignIn: KeptSignIn): Promise<void> {
@@ -164,7 +164,7 @@ async function afterOthers(
 ): Promise<AuthCredential | undefined> {
   const { signInService } = credentialServicesOf(context);
   const until = performance.now() + holdMs;
-  while ((await signInService.find(ref))?.status === 'taken') {
+  while ((await signInService.statusOf(ref)) === 'taken') {
     if (performance.now() >= until) await signInService.move(ref, 'taken', 'closed');
     else await delay(lookMs, undefined, context.abortSignal ? { signal: context.abortSignal } : {});
   }

@@ -34,7 +34,7 @@ export function credentialServicesOf(context: Context): CredentialServices {
   if (!credentialService || !signInService) {
     throw new MeshError(
       'failed_precondition',
-      'this process keeps no credentials: set CREDENTIAL_KEYS, the same for the gateway, agents and tools; or give the runner a credentialService and a signInService',
+      'this process keeps no credentials: set CREDENTIAL_KEYS at a keeper, or in all processes of a mesh without keepers; or give the runner a credentialService and a signInService',
     );
   }
   if (!context.appName || !context.userId || !context.sessionId)

@@ -259,6 +259,14 @@ export class Context extends ArtifactContext {
     return this.credentials.get(credentialKey);
   }
 
+  /**
+   * The session of the run to which this call belongs: that of the first caller, when an agent works as a tool in
+   * a child session.
+   */
+  get homeSessionId(): string {
+    return this.services.artifactService?.sessionId ?? this.sessionId;
+  }
+
   /** Loads the user's saved credential, expired or not. Returns undefined when there is none. */
   async loadCredential(authConfig: AuthConfig): Promise<AuthCredential | undefined> {
     return await this.#credentialService().loadCredential(authConfig, this);

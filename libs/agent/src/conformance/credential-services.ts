@@ -129,31 +129,37 @@ function signedIn(service: () => SignInService): void {
     expect(await service().open(ref, signIn('one'))).toEqual(signIn('one'));
     expect(await service().open(ref, signIn('two'))).toEqual(signIn('one'));
     expect(await service().find(ref)).toEqual({ signIn: signIn('one'), status: 'asked' });
+    expect(await service().statusOf(ref)).toBe('asked');
+    expect(await service().find(ref, true)).toBeUndefined();
+    const callers = { ...ref, questionId: 'adk-3-credential-1' };
+    await service().open(callers, { ...signIn('one'), isCallers: true });
+    expect(await service().find(callers)).toBeUndefined();
+    expect(await service().find(callers, true)).toMatchObject({ signIn: { isCallers: true } });
     for (const other of [{ userId: 'bob' }, { sessionId: 't' }, { questionId: 'adk-2-credential-1' }])
       expect(await service().find({ ...ref, ...other })).toBeUndefined();
   });
 
   test('an answer is stored until its use, can be replaced before, and is deleted afterwards', async () => {
-    expect(await service().answer(ref, token('none'))).toBe(false);
+    expect(await service().answer(ref, token('none'), 'k')).toBe(false);
     await service().open(ref, signIn('one'));
-    expect(await service().answer(ref, token('a'))).toBe(true);
-    expect(await service().answer(ref, token('b'))).toBe(true);
+    expect(await service().answer(ref, token('a'), 'k')).toBe(true);
+    expect(await service().answer(ref, token('b'), 'k')).toBe(true);
     expect(await service().find(ref)).toMatchObject({ status: 'answered', answer: token('b') });
     expect(await service().move(ref, 'answered', 'taken')).toBe(true);
-    expect(await service().answer(ref, token('c'))).toBe(false);
+    expect(await service().answer(ref, token('c'), 'k')).toBe(false);
     expect(await service().move(ref, 'taken', 'answered')).toBe(true);
     expect(await service().find(ref)).toMatchObject({ status: 'answered', answer: token('b') });
     expect(await service().move(ref, 'answered', 'closed')).toBe(true);
     const { answeredAt = 0, ...closed } = (await service().find(ref)) ?? {};
     expect(closed).toEqual({ signIn: signIn('one'), status: 'closed' });
     expect(answeredAt).toBeGreaterThan(Date.now() - 60_000);
-    expect(await service().answer(ref, token('d'))).toBe(false);
+    expect(await service().answer(ref, token('d'), 'k')).toBe(false);
   });
 
   test('one of many concurrent callers takes a code', async () => {
     expect(await service().move(ref, 'answered', 'taken')).toBe(false);
     await service().open(ref, signIn('one'));
-    await service().answer(ref, token('a'));
+    await service().answer(ref, token('a'), 'k');
     const taken = await Promise.all(
       Array.from({ length: 8 }, () => service().move(ref, 'answered', 'taken')),
     );

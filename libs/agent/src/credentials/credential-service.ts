@@ -5,6 +5,8 @@ import { endOf } from './validity.ts';
 export interface CredentialOwner {
   readonly appName: string;
   readonly userId: string;
+  /** The session of the run in which the credential is used, which a child session has from its caller. */
+  readonly homeSessionId?: string;
 }
 
 /** The description of a saved credential, without secrets. */

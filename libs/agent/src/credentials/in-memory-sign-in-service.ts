@@ -29,11 +29,15 @@ export class InMemorySignInService implements SignInService {
     return signIn;
   }
 
-  async find(ref: SignInRef): Promise<KeptSignIn | undefined> {
+  async find(ref: SignInRef, isCallers = false): Promise<KeptSignIn | undefined> {
     const entry = this.#find(ref);
-    if (!entry) return undefined;
+    if (!entry || (entry.signIn.isCallers ?? false) !== isCallers) return undefined;
     const { until: _until, ...storedSignIn } = entry;
     return structuredClone(storedSignIn);
+  }
+
+  async statusOf(ref: SignInRef): Promise<SignInStatus | undefined> {
+    return this.#find(ref)?.status;
   }
 
   async answer(ref: SignInRef, answer: AuthCredential): Promise<boolean> {

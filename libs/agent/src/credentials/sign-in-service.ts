@@ -5,6 +5,8 @@ import type { CredentialOwner } from './credential-service.ts';
 /** The id of the question for a credential. */
 export interface SignInRef extends SessionRef {
   questionId: string;
+  /** The session of the run in which the sign-in is used; default: the session of the question. */
+  homeSessionId?: string;
 }
 
 /**
@@ -57,9 +59,19 @@ export interface SignInService {
    * may have been asked for it already.
    */
   open(ref: SignInRef, signIn: SignIn): Promise<SignIn>;
-  find(ref: SignInRef): Promise<KeptSignIn | undefined>;
-  /** Saves an answer in place of an earlier unused one. Returns false when no sign-in waits for an answer. */
-  answer(ref: SignInRef, answer: AuthCredential): Promise<boolean>;
+  /**
+   * Finds the sign-in of a tool, or with `isCallers` that of the calling agent; undefined for that of the other
+   * one, whose secrets this process need not see.
+   */
+  find(ref: SignInRef, isCallers?: boolean): Promise<KeptSignIn | undefined>;
+  /** Returns the status of a sign-in of any side, without its secrets. */
+  statusOf(ref: SignInRef): Promise<SignInStatus | undefined>;
+  /**
+   * Saves an answer in place of an earlier unused one. Returns false when no sign-in waits for an answer.
+   *
+   * @param credentialKey the credential key of the question
+   */
+  answer(ref: SignInRef, answer: AuthCredential, credentialKey: string): Promise<boolean>;
   /**
    * Changes the status. Returns false when the current status is not `from`. Of several concurrent callers
    * only one succeeds.

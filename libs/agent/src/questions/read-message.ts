@@ -1,7 +1,8 @@
 import { type Event, MeshError } from '@agentmesh/protocol';
 import type { Content, FunctionResponse, Part } from '@google/genai';
-import type { AuthConfig, AuthCredential } from '../credentials/auth-config.ts';
+import type { AuthConfig } from '../credentials/auth-config.ts';
 import { credentialFrom } from '../credentials/credential-answer.ts';
+import type { AnsweredCredential } from '../credentials/keep-answers.ts';
 import { deadlineOfCall, deadlinePassed } from '../events/deadlines.ts';
 import { getFunctionCalls } from '../events/event.ts';
 import { logIndex } from '../events/log-index.ts';
@@ -14,7 +15,7 @@ import { type Answerer, assertMayAnswer } from './may-answer.ts';
 export interface UserMessage {
   content: Content;
   /** The credentials of the message by question id. They are never in the log. */
-  credentials: Map<string, AuthCredential>;
+  credentials: Map<string, AnsweredCredential>;
 }
 
 /**
@@ -47,7 +48,7 @@ export function readMessage(
   }
   const index = logIndex(events);
   const answeredHere = new Map<string, Question>();
-  const credentials = new Map<string, AuthCredential>();
+  const credentials = new Map<string, AnsweredCredential>();
   const read = parts.map((part): Part => {
     const { functionResponse: response } = part;
     const question = answeredHere.get(response?.id ?? '') ?? index.question(response?.id);
@@ -64,7 +65,8 @@ export function readMessage(
     const checked = checkAnswer(answered, response);
     if (answered.name !== questionNames.credential) return { ...part, functionResponse: checked };
     const authConfig = answered.args.authConfig as AuthConfig;
-    credentials.set(answered.id, credentialFrom(authConfig, response.response));
+    const credential = credentialFrom(authConfig, response.response);
+    credentials.set(answered.id, { credentialKey: authConfig.credentialKey, credential });
     return {
       ...part,
       functionResponse: {

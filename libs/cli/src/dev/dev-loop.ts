@@ -32,6 +32,7 @@ interface ServiceSettings {
   /** Default 1. */
   replicas?: number;
   isGateway?: boolean;
+  isKeeper?: boolean;
   isAgent?: boolean;
   isPython?: boolean;
 }
@@ -102,9 +103,9 @@ export class DevLoop implements AsyncDisposable {
     else {
       const main = fileURLToPath(import.meta.resolve('@agentmesh/gateway/main'));
       this.#others.push(this.#service('gateway', main, { isGateway: true }));
-      // For services that join: those of the project share one login, and use the files themselves.
+      // It alone has the keys of credentials. Services that join get files from it; those of the project share a login.
       const keeper = fileURLToPath(import.meta.resolve('@agentmesh/keeper/main'));
-      this.#others.push(this.#service('keeper', keeper, {}));
+      this.#others.push(this.#service('keeper', keeper, { isKeeper: true }));
     }
     await Promise.all([...this.#others.map((each) => each.start()), this.#runServices(() => false)]);
     this.#warnOfUnknownReplicas();
@@ -236,10 +237,12 @@ export class DevLoop implements AsyncDisposable {
     });
   }
 
-  #envOf({ isGateway = false, isAgent = false, isPython = false }: ServiceSettings): NodeJS.ProcessEnv {
+  #envOf({ isGateway, isKeeper, isAgent, isPython }: ServiceSettings): NodeJS.ProcessEnv {
     const processUrl = this.#modelPort === 0 ? undefined : `http://127.0.0.1:${this.#modelPort}`;
     return {
       ...this.#environment(isGateway ? 'gateway' : 'other'),
+      // In one process there is no keeper.
+      ...((isKeeper || !this.#servers) && { [credentialKeysVariable]: this.#credentialKeys }),
       ...(isAgent && modelVariables(this.#options.model, processUrl, this.#options.env)),
       ...(isPython && { PYTHONDONTWRITEBYTECODE: '1', PYTHONUNBUFFERED: '1' }),
       ...(isGateway && { MESH_HTTP_PORT: String(this.#choice.gatewayPort) }),
@@ -250,7 +253,6 @@ export class DevLoop implements AsyncDisposable {
     const isFine = ['debug', 'trace'].includes(this.#options.level);
     return {
       ...environmentOf(kind, this.#options.env),
-      [credentialKeysVariable]: this.#credentialKeys,
       ...this.#servers?.variables,
       MESH_LOG_FORMAT: 'json',
       MESH_LOG_LEVEL: isFine ? this.#options.level : 'info',

@@ -91,6 +91,10 @@ describe('agentmesh dev', () => {
 
     // The tool alone starts again when its file changes.
     const before = { tool: pidOf(dev.output, 'get_time'), agent: pidOf(dev.output, 'helper') };
+    const hasKeys = async (pid: number) =>
+      (await readFile(`/proc/${pid}/environ`, 'utf8')).includes('CREDENTIAL_KEYS=');
+    expect(await Promise.all([before.tool, before.agent].map(hasKeys))).toEqual([false, false]);
+    expect(await hasKeys(pidOf(dev.output, 'keeper'))).toBe(true);
     const tool = join(root, 'tools/get_time/tool.ts');
     const text = await readFile(tool, 'utf8');
     let from = dev.output.length;

@@ -1,5 +1,6 @@
 import { gatewayConfig } from '@agentmesh/gateway/config';
 import { agentConfig } from '@agentmesh/mesh';
+import { credentialKeysVariable } from '@agentmesh/protocol';
 import { describeConfig, serviceConfig, toolVariables } from '@agentmesh/service';
 import { variablesOfOthers } from '../context/variables-of-others.ts';
 
@@ -34,7 +35,7 @@ export function environmentOf(
 ): NodeJS.ProcessEnv {
   const known = service === 'gateway' ? [...ofAll, ...ofGateway] : ofAll;
   const entries = Object.entries(env).filter(([name]) => {
-    if (name === 'NATS_URL' || name === 'REDIS_URL') return false;
+    if (name === 'NATS_URL' || name === 'REDIS_URL' || name === credentialKeysVariable) return false;
     if (toolVariables.includes(name)) return name !== 'MESH_DATA_DIR';
     if (!name.startsWith('MESH_')) return true;
     assertKnown(name);

@@ -56,7 +56,6 @@ x-service: &service
 
 x-env: &env
   NATS_URL: nats://nats:4222
-  CREDENTIAL_KEYS: ${required('CREDENTIAL_KEYS')}
   MESH_NAMESPACE: ${namespace}
   MESH_LOG_LEVEL: \${LOG_LEVEL:-info}
   MESH_HEALTH_HOST: 127.0.0.1
@@ -171,7 +170,7 @@ function serviceBlock(
 ): string {
   if (service.isPython) return pythonBlock(service, { required, namespace });
   const { name, user, manifest, image, build, args } = service;
-  const isGateway = manifest.kind === 'gateway';
+  const [isGateway, isKeeper] = [manifest.kind === 'gateway', manifest.kind === 'keeper'];
   const lines = [
     `  ${name}:`,
     '    <<: *service',
@@ -182,6 +181,7 @@ function serviceBlock(
     '    environment:',
     `      <<: *${manifest.kind === 'agent' ? 'agent-env' : 'env'}`,
     ...(isGateway ? gatewayEnvironment : []),
+    ...(isKeeper ? [`      CREDENTIAL_KEYS: ${required('CREDENTIAL_KEYS')}`] : []),
     `      MESH_NATS_USER: ${user}`,
     `      MESH_NATS_PASSWORD: ${required(natsPasswordVariable(user))}`,
     `      REDIS_URL: redis://${encodeURIComponent(user)}:${required(redisPasswordVariable(user))}@redis:6379`,
@@ -216,7 +216,7 @@ export function composeVariables(services: readonly DeployedService[]): string[]
   return [
     ...[...users, 'client'].map(natsPasswordVariable),
     ...[provisionUser, ...inRedis.map(({ user }) => user)].map(redisPasswordVariable),
-    'CREDENTIAL_KEYS',
+    ...(services.some(({ manifest }) => manifest.kind === 'keeper') ? ['CREDENTIAL_KEYS'] : []),
     ...(services.some(({ manifest }) => manifest.kind === 'agent') ? ['GEMINI_API_KEY'] : []),
   ];
 }

@@ -30,7 +30,7 @@ const programOf = (module: string) => ['--input-type=module', '--eval', `import 
 const reserved = ['gateway', 'keeper', 'nats', 'redis', 'provision', 'mesh'];
 
 /**
- * Returns the services of a project and the gateway, and a keeper if one of them uses files: all in one image, and
+ * Returns the services of a project and the gateway, and a keeper if one of them uses files or credentials: all in one image, and
  * tools in Python in a second one.
  *
  * @throws MeshError `failed_precondition` for a name that Kubernetes does not allow, and for one name twice

@@ -110,7 +110,8 @@ ${block(parts.ports, 12)}            - name: health
 
 /** Returns the Deployment of a service. */
 export function deployment(service: DeployedService, parts: DeploymentParts): string {
-  const { name, user, image, args, isPython = false } = service;
+  const { name, user, manifest, image, args, isPython = false } = service;
+  const isKeeper = manifest.kind === 'keeper';
   const spread = `topologySpreadConstraints:
   - maxSkew: 1
     topologyKey: kubernetes.io/hostname
@@ -149,8 +150,8 @@ ${block(argsOf(args), 10)}          envFrom:
             - configMapRef:
                 name: mesh
           env:
-${indented(isPython ? natsLoginOf(user) : `${loginOf(user)}\n${credentialKeys}`, 12)}
-${block(parts.env, 12)}${isPython ? '' : healthPorts(parts)}${block(parts.lifecycle, 10)}          resources:
+${indented(isPython ? natsLoginOf(user) : loginOf(user), 12)}
+${block(isKeeper ? [credentialKeys] : [], 12)}${block(parts.env, 12)}${isPython ? '' : healthPorts(parts)}${block(parts.lifecycle, 10)}          resources:
             requests:
               cpu: 100m
               memory: 192Mi

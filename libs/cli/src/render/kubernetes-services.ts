@@ -95,6 +95,7 @@ function whyTwo({ kind, longRunning, name }: ServiceManifest, namespace: string)
   if (kind === 'keeper')
     return [
       '# Two, so that a request whose keeper dies finds another. A keeper keeps nothing; with more load, scale on CPU.',
+      '# Keepers alone have the keys of credentials.',
     ];
   if (!longRunning)
     return [

@@ -154,7 +154,7 @@ export function renderCompose(mesh: RenderedMesh): Rendered {
 }
 
 const passwordsAdvice = `# Passwords must be URL-safe and begin with a letter: echo "p$(openssl rand -hex 24)"
-# CREDENTIAL_KEYS: echo "k1:$(openssl rand -base64 32)"; only this key decrypts people's credentials.
+# CREDENTIAL_KEYS, where there is a keeper: echo "k1:$(openssl rand -base64 32)"; only this key decrypts people's credentials.
 `;
 
 /** Returns a Kustomize base with all services. NATS, Redis and KEDA are the operator's to run. */

@@ -1,15 +1,15 @@
 import { isCredentialQuestion, questionNames } from '@agentmesh/agent/internal';
 import {
   credentialKeysVariable,
-  encodeToken,
   MeshError,
   messageSchema,
   parse,
   type SecretBox,
+  type SecretUse,
   type SessionRef,
-  shortId,
 } from '@agentmesh/protocol';
 import type { Content, FunctionResponse } from '@google/genai';
+import { answerPlace } from '../keeper/answer-place.ts';
 import type { Mesh } from '../mesh/mesh.ts';
 
 type Sealer = Pick<Mesh, 'box'>;
@@ -18,7 +18,7 @@ type Sealer = Pick<Mesh, 'box'>;
  * Seals the credentials in a message, each for its question: queues and waiting runs keep messages and must
  * not show credentials. Sealed credentials stay as they are.
  *
- * @throws MeshError `failed_precondition` if this process has no key
+ * @throws MeshError `failed_precondition` if this process has no box, and as the box
  */
 export async function sealAnswers<M>(mesh: Sealer, ref: SessionRef, message: M): Promise<M | Content> {
   const content: Content = parse(messageSchema, message, 'the message');
@@ -26,7 +26,7 @@ export async function sealAnswers<M>(mesh: Sealer, ref: SessionRef, message: M):
   const box = boxOf(mesh);
   return await mapResponses(content, async (response) => {
     if (!isPlainAnswer(response)) return response;
-    const sealed = await box.seal(JSON.stringify(response.response), placeOf(ref, response));
+    const sealed = await box.seal(JSON.stringify(response.response), ...placeOf(ref, response));
     return { ...response, response: { sealed } };
   });
 }
@@ -35,13 +35,13 @@ export async function sealAnswers<M>(mesh: Sealer, ref: SessionRef, message: M):
  * Opens the credentials that {@link sealAnswers} sealed.
  *
  * @throws MeshError `failed_precondition` without the key; `permission_denied` for a credential that was
- * sealed for another session, user or question
+ * sealed for another session, user or question, and from a keeper for a question of another agent
  */
 export async function openAnswers(mesh: Sealer, ref: SessionRef, message: Content): Promise<Content> {
   return await mapResponses(message, async (response) => {
     const sealed = sealedText(response);
     if (sealed === undefined) return response;
-    return { ...response, response: JSON.parse(await boxOf(mesh).open(sealed, placeOf(ref, response))) };
+    return { ...response, response: JSON.parse(await boxOf(mesh).open(sealed, ...placeOf(ref, response))) };
   });
 }
 
@@ -75,15 +75,15 @@ function sealedText({ response }: FunctionResponse): string | undefined {
   return typeof sealed === 'string' && Object.keys(others).length === 0 ? sealed : undefined;
 }
 
-function placeOf({ appName, userId, sessionId }: SessionRef, { id = '' }: FunctionResponse): string {
-  const session = [appName, userId, sessionId].map(encodeToken);
-  return ['answer', ...session, shortId(id)].join(':');
+function placeOf(ref: SessionRef, { id = '' }: FunctionResponse): [place: string, use: SecretUse] {
+  const { appName: app, userId: user, sessionId: session } = ref;
+  return [answerPlace(ref, id), { kind: 'answer', app, user, session, question: id }];
 }
 
 function boxOf({ box }: Sealer): SecretBox {
   if (box) return box;
   throw new MeshError(
     'failed_precondition',
-    `the message holds a credential, and this process has nothing to seal it with: set ${credentialKeysVariable}, the same for the gateway, agents and tools`,
+    `the message holds a credential, and this process has nothing to seal it with: connect it with connectMesh, and set ${credentialKeysVariable} at a keeper, or in all processes of a mesh without keepers`,
   );
 }

@@ -16,27 +16,42 @@ type RequestOf<V extends Verb> = Omit<Extract<KeeperRequest, { do: V }>, 'do'>;
 export type AskKeeper = <V extends Verb>(verb: V, request: RequestOf<V>) => Promise<KeeperAnswer<V>>;
 
 /**
- * Makes the function by which a service asks keepers.
+ * Makes the function by which a service asks keepers for files.
  *
- * @throws from that function: MeshError `unavailable` when no keeper answers for 15 seconds, `permission_denied`
- * without work in hand, and the errors of artifacts
+ * @throws from that function: MeshError as {@link askPatiently}, and the errors of artifacts
  */
 export function askKeeper(bus: Pick<Bus, 'request'>, subject: string, withinMs = patienceMs): AskKeeper {
   return async <V extends Verb>(verb: V, request: RequestOf<V>) => {
-    const until = performance.now() + withinMs;
-    for (let pauseMs = firstPauseMs; ; pauseMs = Math.min(pauseMs * 2, longestPauseMs)) {
-      try {
-        const answer = await ask(bus, subject, { do: verb, ...request });
-        const schema: z.ZodType = keeperAnswers[verb];
-        return parse(schema, answer, 'the answer of a keeper') as KeeperAnswer<V>;
-      } catch (error) {
-        const failure = MeshError.from(error);
-        if (!failure.retryable) throw failure;
-        if (performance.now() + pauseMs >= until) throw noKeeper(failure, withinMs);
-        await delay(pauseMs);
-      }
-    }
+    const answer = await askPatiently(bus, subject, { do: verb, ...request }, { what: 'files', withinMs });
+    const schema: z.ZodType = keeperAnswers[verb];
+    return parse(schema, answer, 'the answer of a keeper') as KeeperAnswer<V>;
   };
+}
+
+/**
+ * Asks a keeper, and another one when it gives no answer.
+ *
+ * @param request a request that may be repeated
+ * @param what the subject of the request, for the error
+ * @throws MeshError `unavailable` when no keeper answers for 15 seconds, `permission_denied` without work in hand
+ */
+export async function askPatiently(
+  bus: Pick<Bus, 'request'>,
+  subject: string,
+  request: object,
+  { what, withinMs = patienceMs }: { what: string; withinMs?: number },
+): Promise<unknown> {
+  const until = performance.now() + withinMs;
+  for (let pauseMs = firstPauseMs; ; pauseMs = Math.min(pauseMs * 2, longestPauseMs)) {
+    try {
+      return await ask(bus, subject, request);
+    } catch (error) {
+      const failure = MeshError.from(error);
+      if (!failure.retryable) throw failure;
+      if (performance.now() + pauseMs >= until) throw noKeeper(failure, what, withinMs);
+      await delay(pauseMs);
+    }
+  }
 }
 
 async function ask(bus: Pick<Bus, 'request'>, subject: string, request: object): Promise<unknown> {
@@ -44,10 +59,10 @@ async function ask(bus: Pick<Bus, 'request'>, subject: string, request: object):
   throw new MeshError('unavailable', 'the answer of a keeper ended without a result');
 }
 
-function noKeeper(cause: MeshError, withinMs: number): MeshError {
+function noKeeper(cause: MeshError, what: string, withinMs: number): MeshError {
   return new MeshError(
     'unavailable',
-    `no keeper answers within ${withinMs / 1_000} s, so files cannot be reached: ${cause.message}; start a keeper, or another one`,
+    `no keeper answers within ${withinMs / 1_000} s, so ${what} cannot be reached: ${cause.message}; start a keeper, or another one`,
     { cause },
   );
 }

@@ -6,12 +6,14 @@ import {
   createSecretBox,
   MeshError,
   type OptionNames,
+  subjects,
 } from '@agentmesh/protocol';
 import type { Logger, ServiceConfig } from '@agentmesh/service';
 import { connectRedisStore, type MemoryOptions, type RetentionOf } from '@agentmesh/store';
 import { assertArtifacts } from '../artifacts/artifact-folder.ts';
 import { MeshNoArtifacts } from '../artifacts/mesh-no-artifacts.ts';
 import { openServiceArtifacts } from '../artifacts/open-artifacts.ts';
+import { keeperBox } from '../keeper/keeper-box.ts';
 import { createCallers } from '../mesh/callers.ts';
 import type { Mesh } from '../mesh/mesh.ts';
 import { redisPrefixOf } from '../mesh/redis-prefix.ts';
@@ -50,8 +52,8 @@ export interface ConnectOptions {
   /** First part of all Redis keys; default `am`, or `am-<namespace>` in another namespace than `mesh`. */
   redisPrefix?: string;
   /**
-   * Keys that seal people's credentials, as `createSecretBox` reads them; without them the process keeps no
-   * credentials.
+   * Keys that seal people's credentials, as `createSecretBox` reads them; without them the process asks keepers to
+   * seal and open credentials.
    */
   credentialKeys?: string | undefined;
   /** Limit of the events that are cached between turns, in bytes; default 64 MiB. */
@@ -124,24 +126,9 @@ export async function connectMesh(options: ConnectOptions): Promise<ConnectedMes
   const { log, service, namespace = 'mesh' } = options;
   const { redisPrefix = redisPrefixOf(namespace) } = options;
   const onError = reportTo(log);
-  const box = options.credentialKeys === undefined ? undefined : createSecretBox(options.credentialKeys);
+  const ownBox = options.credentialKeys === undefined ? undefined : createSecretBox(options.credentialKeys);
   if (options.usesArtifacts !== false) await assertArtifacts(options.artifacts ?? 'nats');
   await using owners = new AsyncDisposableStack();
-  const store = owners.use(
-    await connectRedisStore({
-      url: options.redisUrl,
-      caFile: options.redisCaFile,
-      waitReplicas: options.redisWaitReplicas,
-      onError: (error) => onError(error, 'redis'),
-      prefix: redisPrefix,
-      ...(options.retention && { retention: options.retention }),
-      ...(box && { box }),
-      memory: {
-        ...options.memory,
-        onWarning: (error) => log.warn({ err: error }, 'memories are searched by words only: no vectors'),
-      },
-    }),
-  );
   const bus = owners.use(
     await connectNats({
       url: options.natsUrl,
@@ -155,6 +142,22 @@ export async function connectMesh(options: ConnectOptions): Promise<ConnectedMes
       credsFile: options.credsFile,
       namespace,
       ...(options.cards !== undefined && { cards: options.cards }),
+    }),
+  );
+  const box = ownBox ?? keeperBox(bus, subjects(namespace));
+  const store = owners.use(
+    await connectRedisStore({
+      url: options.redisUrl,
+      caFile: options.redisCaFile,
+      waitReplicas: options.redisWaitReplicas,
+      onError: (error) => onError(error, 'redis'),
+      prefix: redisPrefix,
+      ...(options.retention && { retention: options.retention }),
+      box,
+      memory: {
+        ...options.memory,
+        onWarning: (error) => log.warn({ err: error }, 'memories are searched by words only: no vectors'),
+      },
     }),
   );
   const { sessions, callResults, jobs, memory, credentials, credentialRecords, apiKeys } = store;
@@ -176,7 +179,8 @@ export async function connectMesh(options: ConnectOptions): Promise<ConnectedMes
     namespace,
     ...(options.limits && { limits: options.limits }),
     ...(options.sessionCacheBytes !== undefined && { sessionCacheBytes: options.sessionCacheBytes }),
-    ...(box && { box }),
+    box,
+    dataKeys: store.dataKeys,
     ...(credentials && { credentials }),
   });
   const connected = owners.move();

@@ -6,6 +6,7 @@ import {
   type Frame,
   type KeeperAnswer,
   type KeeperRequest,
+  type KeyWrapper,
   keeperRequestSchema,
   MeshError,
   parse,
@@ -16,9 +17,19 @@ import { Uploads } from '../artifacts/uploads.ts';
 import type { Mesh } from '../mesh/mesh.ts';
 import { keeperService } from '../mesh/service-name.ts';
 import { hasWork } from './has-work.ts';
+import { serveSecrets } from './serve-secrets.ts';
+import { UserSecrets } from './user-secrets.ts';
 
 /** Number of requests that a keeper answers at once: each holds a piece of a file. Further ones try again. */
 const maxInFlight = 16;
+
+/** The master key of the credentials; without one a keeper refuses all requests for credentials. */
+export interface KeeperOptions {
+  /** Keys of `CREDENTIAL_KEYS`. They are the master key, and open what was sealed without a keeper. */
+  credentialKeys?: string | undefined;
+  /** The master key in a key management service, in the place of `credentialKeys`. */
+  keyWrapper?: KeyWrapper | undefined;
+}
 
 interface Keeper {
   mesh: Pick<Mesh, 'sessions' | 'log'>;
@@ -29,9 +40,12 @@ interface Keeper {
 /**
  * Reads and writes files for agents and tools, each for the sessions for which it works now and their users. The
  * asking service is the last token of the subject, which the links of the accounts give to this service alone. A
- * keeper keeps nothing between two requests; any number of them may run.
+ * keeper keeps nothing between two requests; any number of them may run. It also opens and seals secrets, see
+ * {@link serveSecrets}.
+ *
+ * @throws MeshError `invalid_argument` for wrong keys
  */
-export async function serveKeeper(mesh: Mesh): Promise<Started> {
+export async function serveKeeper(mesh: Mesh, options: KeeperOptions = {}): Promise<Started> {
   const { bus, subjects } = mesh;
   const { artifactBucket } = subjects;
   const subject = subjects.keeper(every);
@@ -41,17 +55,34 @@ export async function serveKeeper(mesh: Mesh): Promise<Started> {
     uploads: new Uploads(bus, artifactBucket),
   };
   const serving = await bus.serve(subject, (request) => handle(keeper, request), { maxInFlight });
+  const servingSecrets = await serveSecrets(mesh, secretsFor(mesh, options));
+  const name = subjects.shownAs(keeperService);
   const registration = await bus.register(
-    { kind: 'keeper', name: subjects.shownAs(keeperService), version: '0.1.0', description: 'keeps files' },
-    [subject],
+    { kind: 'keeper', name, version: '0.1.0', description: 'keeps files and credentials' },
+    [subject, subjects.secret(every, every)],
   );
   return {
     async stop(options) {
       await registration.stop(options);
-      await serving.stop(options);
+      await Promise.all([serving.stop(options), servingSecrets.stop(options)]);
     },
   };
 }
+
+/** Returns the function that gives the secrets, or throws the error for a keeper without a key. */
+function secretsFor({ dataKeys }: Mesh, options: KeeperOptions): () => UserSecrets {
+  const hasKey = (options.keyWrapper ?? options.credentialKeys) !== undefined;
+  if (!hasKey || !dataKeys) {
+    return () => {
+      throw new MeshError('failed_precondition', noKey);
+    };
+  }
+  const secrets = new UserSecrets({ ...options, dataKeys });
+  return () => secrets;
+}
+
+const noKey =
+  'this keeper has no key for credentials: set CREDENTIAL_KEYS, the same for all keepers, or give it a keyWrapper';
 
 async function* handle(keeper: Keeper, message: IncomingRequest): AsyncGenerator<Frame, void, void> {
   const service = readKeeperSubject(message.subject);

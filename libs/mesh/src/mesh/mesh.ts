@@ -3,7 +3,7 @@ import type { CredentialRecords, CredentialServices, SessionCache } from '@agent
 import type { Bus } from '@agentmesh/bus';
 import type { SecretBox, Subjects } from '@agentmesh/protocol';
 import type { Logger } from '@agentmesh/service';
-import type { ApiKeys, CallResults, JobRecords, RequestLimits } from '@agentmesh/store';
+import type { ApiKeys, CallResults, DataKeys, JobRecords, RequestLimits } from '@agentmesh/store';
 import type { Callers } from './callers.ts';
 import { logFailures } from './outcomes.ts';
 import type { RunLimits } from './run-limits.ts';
@@ -30,6 +30,8 @@ export interface Mesh {
   readonly credentials?: CredentialServices;
   /** The descriptions of the credentials; present also in a process that cannot open them. */
   readonly credentialRecords?: CredentialRecords;
+  /** The data keys of users, for keepers; absent in a mesh without Redis. */
+  readonly dataKeys?: DataKeys;
   /** The identities of callers; without it nobody has one. */
   readonly callers?: Callers;
   /** The API keys of the gateways; absent in a mesh without Redis. */

@@ -144,11 +144,12 @@ export class RemoteTool extends BaseTool {
   }
 
   /**
-   * Notes the call of a tool that uses files, before the tool gets the call: keepers give a tool only the files of
-   * its noted calls. A tool without a card may use files.
+   * Notes the call of a tool that uses files or credentials, before the tool gets the call: keepers give a tool only
+   * those of its noted calls. A tool without a card may use both.
    */
   async #note({ sessions, log }: Mesh, { callId, context }: ToolCall & { callId: string }) {
-    let isKept = (this.#card()?.usesArtifacts ?? true) === false;
+    const card = this.#card();
+    let isKept = card !== undefined && !card.usesArtifacts && !card.usesCredentials;
     const {
       app: appName = '',
       user: userId = '',

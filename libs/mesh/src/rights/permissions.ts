@@ -10,7 +10,8 @@ import {
 import { matchesAny } from '../remote/mesh-toolset.ts';
 import { treeOf } from '../remote/transfer-port.ts';
 import { artifactRights, cardRights, claimRights } from './bucket-rights.ts';
-import { busName, type ServiceManifest } from './service-manifest.ts';
+import { keeperRequests, secretRequests } from './keeper-rights.ts';
+import { busName, gatewayManifest, type ServiceManifest } from './service-manifest.ts';
 
 /** The rights of a service on the bus, by the way in which the messages travel. */
 export interface Rights {
@@ -48,7 +49,7 @@ export function rightsOf(
     case 'publisher':
       return publisherRights(names, manifest);
     case 'gateway':
-      return gatewayRights(names, manifest);
+      return gatewayRights(names, manifest, all);
     case 'keeper':
       return keeperRights(names, manifest, all);
     case 'tool':
@@ -94,7 +95,7 @@ function publisherRights(names: Subjects, { asks, listens = false }: ServiceMani
   };
 }
 
-function gatewayRights(names: Subjects, manifest: ServiceManifest): Rights {
+function gatewayRights(names: Subjects, manifest: ServiceManifest, all: readonly ServiceManifest[]): Rights {
   return {
     storage: [
       names.agentRun(every, every),
@@ -103,7 +104,7 @@ function gatewayRights(names: Subjects, manifest: ServiceManifest): Rights {
       ...artifactRights(names),
       ...claimRights(names),
     ],
-    requests: ['$SRV.PING.*'],
+    requests: ['$SRV.PING.*', ...secretRequests(names, manifest, all)],
     answers: [names.pending],
     discovery: discoveryOf(names, manifest),
     news: newsOf(names, manifest),
@@ -116,14 +117,9 @@ function keeperRights(names: Subjects, manifest: ServiceManifest, all: readonly 
   return {
     ...noRights,
     storage: [...artifactRights(names), ...claimRights(names)],
-    answers: all.flatMap((each) => keeperRequests(names, each)),
+    answers: [gatewayManifest, ...all].flatMap((each) => keeperRequests(names, each, all)),
     discovery: discoveryOf(names, manifest),
   };
-}
-
-/** Returns the requests for files that a service sends to keepers. */
-function keeperRequests(names: Subjects, manifest: ServiceManifest): string[] {
-  return manifest.usesArtifacts ? [names.keeper(busName(manifest))] : [];
 }
 
 function toolRights(names: Subjects, manifest: ServiceManifest, all: readonly ServiceManifest[]): Rights {
@@ -136,7 +132,7 @@ function toolRights(names: Subjects, manifest: ServiceManifest, all: readonly Se
       ...(longRunning ? jobRights(names, manifest, all) : []),
     ],
     // Needed to find out whether another replica that has begun a call or a job is gone.
-    requests: [`$SRV.PING.${names.shownAs(name)}.*`, ...keeperRequests(names, manifest)],
+    requests: [`$SRV.PING.${names.shownAs(name)}.*`, ...keeperRequests(names, manifest, all)],
     answers: [names.toolCall(name)],
     discovery: discoveryOf(names, manifest),
     news: [],
@@ -166,7 +162,7 @@ function agentRights(names: Subjects, manifest: ServiceManifest, all: readonly S
       // An agent that is asked hands over to the agents of its tree too, and waits for their answer.
       ...[...new Set([...asks, ...tree])].map((to) => names.agentDelegate(to)),
       ...callsTo(manifest, all).map((to) => names.toolCall(to)),
-      ...keeperRequests(names, manifest),
+      ...keeperRequests(names, manifest, all),
       // Needed to find out whether another agent that claims the same app is up, and which of the offered
       // tools are.
       '$SRV.PING.*',
@@ -218,8 +214,9 @@ export function permissionsOf(
   const inbox = `${subjects(namespace).inboxPrefix(busName(manifest))}.>`;
   // Replicas of the service ask by the inbox; for callers in other accounts the server makes a stand-in.
   const replies = discovery.length > 0 ? [inbox, '_R_.>'] : [];
-  // One subscription of a keeper hears all services; which service may ask is a matter of the links.
-  const heard = manifest.kind === 'keeper' ? [subjects(namespace).keeper(every)] : answers;
+  // Two subscriptions of a keeper hear all services; which service may ask is a matter of the links.
+  const { keeper, secret } = subjects(namespace);
+  const heard = manifest.kind === 'keeper' ? [keeper(every), secret(every, every)] : answers;
   return {
     publish: [...storage, ...requests, ...news, ...replies],
     subscribe: [...heard.map((subject) => `${subject} ${queueGroup}`), ...discovery, ...hears, inbox],

@@ -79,7 +79,7 @@ function gatewayUser(names: KeyPatterns): RedisUser {
     name: busName(gatewayManifest),
     patterns: [
       ...use.map((key) => `~${key}`),
-      ...secrets.map((key) => `%W~${key}`),
+      ...[...secrets, names.dataKeys].map((key) => `%W~${key}`),
       `%R~${names.apiKeys.records}`,
       `%W~${names.apiKeys.uses}`,
       `~${names.callerKeys}`,
@@ -98,12 +98,15 @@ function gatewayUser(names: KeyPatterns): RedisUser {
   };
 }
 
-/** A keeper reads who works for which session, of all apps, and writes nothing. */
+/** A keeper reads who works for which session, of all apps, and writes data keys alone. It reads no credentials. */
 function keeperUser(names: KeyPatterns): RedisUser {
   return {
     name: busName(keeperManifest),
-    patterns: names.work().map((key) => `%R~${key}`),
-    commands: commandsOf(['connection', 'work']),
+    patterns: [
+      ...names.work().map((key) => `%R~${key}`),
+      ...[names.dataKeys, names.keeperKey].map((key) => `~${key}`),
+    ],
+    commands: commandsOf(['connection', 'work', 'data-keys']),
   };
 }
 

@@ -118,7 +118,10 @@ export const gatewayManifest: ServiceManifest = {
   calls: [],
 };
 
-/** The keeper gives agents and tools the files of their work; it has all rights on the files. */
+/**
+ * The keeper gives agents and tools the files and credentials of their work; it has all rights on the files, and
+ * the key of the credentials.
+ */
 export const keeperManifest: ServiceManifest = {
   kind: 'keeper',
   name: keeperService,
@@ -127,9 +130,14 @@ export const keeperManifest: ServiceManifest = {
   calls: [],
 };
 
-/** Tells whether a mesh with these services needs a keeper: one of them uses files. */
+/** Tells whether a mesh with these services needs a keeper: one of them uses files or credentials. */
 export function hasKeeper(services: readonly ServiceManifest[]): boolean {
-  return services.some(({ usesArtifacts }) => usesArtifacts);
+  return services.some((each) => each.usesArtifacts || usesCredentials(each));
+}
+
+/** Tells whether the definition of a service names credentials. */
+export function usesCredentials({ credentialKeys = [] }: ServiceManifest): boolean {
+  return credentialKeys.length > 0;
 }
 
 /** Any other program that asks agents, gives them runs, and listens to sessions. */

@@ -99,6 +99,7 @@ export async function serveTool(
     declaration: { description, ...declaration, name },
     longRunning: isLongRunning,
     usesArtifacts: tool.usesArtifacts,
+    usesCredentials: tool.credentialKeys.length > 0,
     ...(answerWithinMs !== undefined && { answerWithinMs }),
   });
   const cancellations = await listenForCancellations(mesh);

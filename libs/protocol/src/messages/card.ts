@@ -62,6 +62,8 @@ export const toolCardSchema = z.object({
   longRunning: z.boolean().default(false),
   /** Tells whether the tool uses files of sessions and users, so that its callers note its calls. */
   usesArtifacts: z.boolean().default(false),
+  /** Tells whether the tool uses credentials of users, so that its callers note its calls. */
+  usesCredentials: z.boolean().default(false),
   /** The longest wait for the outcome of a call, in ms; absent for no limit. */
   answerWithinMs: z.number().int().min(1).optional(),
 });

@@ -43,6 +43,9 @@ export function keyPatterns(prefix = 'am') {
       [keys.credential, keys.credentialTurn]
         .map((make) => open(make(nameOf(app), any, nameOf(key))))
         .map((pattern) => (key === every ? secretPart(pattern) : pattern)),
+    /** The data keys of the users of all apps. */
+    dataKeys: open(keys.dataKey(any, any)),
+    keeperKey: keys.keeperKey,
     signIns: (app: NameOrEvery) =>
       secretPart(open(keys.signIn({ appName: nameOf(app), userId: any, sessionId: any }, any))),
     /** The sets that lead from a call to the sessions of any app. */

@@ -89,6 +89,12 @@ export function keys(prefix = 'am') {
     credential: (app: string, user: string, credentialKey: string) =>
       `${secret(app, user)}:credential:${shortId(credentialKey)}`,
     /**
+     * String: the data key of the user, under which keepers seal the user's secrets, encrypted with the master key.
+     */
+    dataKey: (app: string, user: string) => `${secret(app, user)}:data-key`,
+    /** String: the private key of the keepers, for secrets on the way to them, encrypted with the master key. */
+    keeperKey: `${prefix}:keeper:key`,
+    /**
      * Hash: the purposes of the user's credentials as JSON, by the last part of their keys; nothing secret.
      */
     credentials: (app: string, user: string) => `${secret(app, user)}:credentials`,

@@ -119,6 +119,11 @@ export function subjects(namespace = 'mesh') {
      * ask only under its own name.
      */
     keeper: (service: NameOrEvery) => `${root}.keeper.${named(service)}`,
+    /**
+     * For a request to open or seal a secret, which keepers answer. The last tokens name the service that asks
+     * and the right that it uses: a service may ask only under its own name, and with the rights of its definition.
+     */
+    secret: (service: NameOrEvery, right: NameOrEvery) => `${root}.secret.${named(service)}.${one(right)}`,
     /** The JetStream stream of a kind of work: one durable consumer for each name. */
     workStream: (kind: QueueKind) => `${namespace.toUpperCase()}_${kind.toUpperCase()}`,
     /** The durable consumer for the queue of an agent or a tool in its stream. */
@@ -182,6 +187,12 @@ export function readKeeperSubject(subject: string): string {
   return decodeToken(subject.slice(subject.lastIndexOf('.') + 1));
 }
 
+/** Returns the service and the right that the subject of a request for secrets names. */
+export function readSecretSubject(subject: string): { service: string; right: string } {
+  const [service = '', right = ''] = subject.split('.').slice(-2).map(decodeToken);
+  return { service, right };
+}
+
 export type Subjects = ReturnType<typeof subjects>;
 
 /** The way in which the messages of a subject travel, and their receivers. */
@@ -226,6 +237,7 @@ export const subjectTable: readonly SubjectKind[] = [
   row('card.>', 'publish', 'every process that reads cards: the server publishes what changed'),
   row('pending', 'request', 'one gateway: lists the pending calls'),
   row('keeper.<service>', 'request', 'one keeper: reads and writes files for work in hand'),
+  row('secret.<service>.<right>', 'request', 'one keeper: opens and seals credentials for work in hand'),
 ];
 
 function row(subject: string, carriedBy: SubjectKind['carriedBy'], receivers: string): SubjectKind {

@@ -1,15 +1,29 @@
 import { createHash, randomBytes } from 'node:crypto';
-import { CompactEncrypt, type CompactJWEHeaderParameters, compactDecrypt } from 'jose';
+import { CompactEncrypt, type CompactJWEHeaderParameters, compactDecrypt, decodeProtectedHeader } from 'jose';
 import { MeshError } from '../errors/mesh-error.ts';
+import type { SecretUse } from './secret-use.ts';
 
 /** The name of the environment variable that holds the keys. */
 export const credentialKeysVariable = 'CREDENTIAL_KEYS';
 
 /**
  * Encryption of texts that are stored elsewhere. The owner of the store cannot read or change the texts, or
- * move a text to another place.
+ * move a text to another place. The keys are in this process, or a keeper has them.
  */
 export interface SecretBox {
+  /**
+   * Encrypts a text for one place.
+   *
+   * @throws MeshError of a keeper: `permission_denied` for a use that is not of the work in hand, `unavailable`
+   * when no keeper answers
+   */
+  seal(text: string, place: string, use: SecretUse): Promise<string>;
+  /** Decrypts a text of {@link seal}. @throws MeshError as {@link KeyRingBox.open}, and as {@link seal} */
+  open(sealed: string, place: string, use: SecretUse): Promise<string>;
+}
+
+/** A {@link SecretBox} with the keys in this process. It needs no use: it seals and opens for every place. */
+export interface KeyRingBox {
   /**
    * Encrypts a text for one place, with the first key.
    *
@@ -52,10 +66,31 @@ interface SealedHeader extends CompactJWEHeaderParameters {
  * @throws MeshError `invalid_argument` that names the number of the wrong entry in {@link
  * credentialKeysVariable}, and never shows it
  */
-export function createSecretBox(keys: string): SecretBox {
+export function createSecretBox(keys: string): KeyRingBox {
   const ring = readKeys(keys);
   const [first] = ring.values();
   if (!first) throw invalid('has no key');
+  return boxOn(first, ring, unknownKey);
+}
+
+/**
+ * Makes a box with the data key of one owner, which a {@link KeyWrapper} keeps.
+ *
+ * @throws from `open`: MeshError `failed_precondition` for a text that was sealed with another data key, as
+ * after the deletion of the owner's data
+ */
+export function dataKeyBox(bytes: Uint8Array): KeyRingBox {
+  const id = `${dataKeyPrefix}${createHash('sha256').update(bytes).digest('hex').slice(0, 16)}`;
+  const key = { id, bytes };
+  return boxOn(key, new Map([[id, key]]), lostKey);
+}
+
+/** Tells whether a text was sealed with a data key, and not with one of {@link credentialKeysVariable}. */
+export function hasDataKey(sealed: string): boolean {
+  return keyIdOf(sealed)?.startsWith(dataKeyPrefix) ?? false;
+}
+
+function boxOn(first: Key, ring: ReadonlyMap<string, Key>, unknown: (id: string) => MeshError): KeyRingBox {
   return {
     seal: (text, place) =>
       new CompactEncrypt(Buffer.from(text))
@@ -63,11 +98,23 @@ export function createSecretBox(keys: string): SecretBox {
         .encrypt(first.bytes),
     async open(sealed, place) {
       if (isOutdatedSecret(sealed)) throw outdated();
-      const { plaintext, header } = await decrypt(sealed, ring);
+      const { plaintext, header } = await decrypt(sealed, ring, unknown);
       if (header.place !== hashOf(place)) throw misplaced();
       return Buffer.from(plaintext).toString();
     },
   };
+}
+
+/**
+ * Returns the id of the key with which a text was sealed; undefined for a text that is not sealed. Nothing is
+ * checked.
+ */
+export function keyIdOf(sealed: string): string | undefined {
+  try {
+    return decodeProtectedHeader(sealed).kid;
+  } catch {
+    return undefined;
+  }
 }
 
 /** Tells whether a secret was sealed by an earlier version, in a format that {@link createSecretBox} refuses. */
@@ -80,8 +127,9 @@ export function newCredentialKeys(id = 'k1'): string {
   return `${id}:${randomBytes(32).toString('base64')}`;
 }
 
-/** The form of a key's id. */
-const keyIdPattern = /^[\w-]{1,32}$/;
+/** The form of a key's id. The id of a data key has a dot, which no other id has. */
+const keyIdPattern = /^[\w.-]{1,32}$/;
+const dataKeyPrefix = 'data.';
 
 function readKeys(text: string): Map<string, Key> {
   const ring = new Map<string, Key>();
@@ -102,10 +150,11 @@ function readKeys(text: string): Map<string, Key> {
 async function decrypt(
   sealed: string,
   ring: ReadonlyMap<string, Key>,
+  unknown: (id: string) => MeshError,
 ): Promise<{ plaintext: Uint8Array; header: SealedHeader }> {
-  const keyOf = ({ kid }: CompactJWEHeaderParameters) => {
-    const key = ring.get(kid ?? '');
-    if (!key) throw keyIdPattern.test(kid ?? '') ? unknownKey(kid) : damaged();
+  const keyOf = ({ kid = '' }: CompactJWEHeaderParameters) => {
+    const key = ring.get(kid);
+    if (!key) throw keyIdPattern.test(kid) ? unknown(kid) : damaged();
     return key.bytes;
   };
   try {
@@ -130,10 +179,33 @@ function invalid(why: string): MeshError {
   return new MeshError('invalid_argument', `${credentialKeysVariable} ${why}`);
 }
 
-function unknownKey(id: string | undefined): MeshError {
+function unknownKey(id: string): MeshError {
+  if (id.startsWith(dataKeyPrefix)) return ofKeeper();
   return new MeshError(
     'failed_precondition',
     `a secret was sealed with key ${id}, which ${credentialKeysVariable} of this process does not have; add it behind the others`,
+  );
+}
+
+function lostKey(): MeshError {
+  return new MeshError(
+    'failed_precondition',
+    'a secret was sealed with a data key that is gone, because all data of its user was deleted; sign in again',
+    { details: { reason: lostKeyReason } },
+  );
+}
+
+const lostKeyReason = 'lost data key';
+
+/** Tells whether nobody can open a secret any more, because its data key is gone: it counts as none. */
+export function isLostSecret(error: unknown): boolean {
+  return error instanceof MeshError && error.details?.reason === lostKeyReason;
+}
+
+function ofKeeper(): MeshError {
+  return new MeshError(
+    'failed_precondition',
+    `a secret was sealed by a keeper, and this process has keys of its own: remove ${credentialKeysVariable} from it, so that it asks keepers`,
   );
 }
 

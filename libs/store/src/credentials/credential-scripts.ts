@@ -1,10 +1,11 @@
 import { noteKey } from '../scripts/expiring-key.ts';
 import { script } from '../scripts/script.ts';
 
-/** KEYS sign-in, index. ARGV sealed sign-in, ttl. Keeps the first sign-in and returns the kept sign-in. */
+/** KEYS sign-in, index. ARGV sealed sign-in, ttl, '1' for the sign-in of a calling agent. Keeps the first sign-in and returns the kept sign-in. */
 export const openSignInScript = script(`${noteKey}
 if redis.call('HSETNX', KEYS[1], 'sign-in', ARGV[1]) == 1 then
   redis.call('HSET', KEYS[1], 'status', 'asked')
+  if ARGV[3] == '1' then redis.call('HSET', KEYS[1], 'callers', '1') end
   redis.call('PEXPIRE', KEYS[1], ARGV[2])
   note_key(KEYS[2], KEYS[1], ARGV[2])
 end

@@ -42,6 +42,9 @@ export function credentialRecords(connection: RedisConnection, keys: Keys): Cred
         await connection.write(list, (redis) => redis.unlink(...credentialKeys, ...turns));
         await connection.write(list, (redis) => redis.hdel(list, ...batch.map(([part]) => part)));
       }
+      // Without it nobody can open what is sealed with it, wherever a copy of that may lie.
+      const dataKey = keys.dataKey(appName, userId);
+      await connection.write(dataKey, (redis) => redis.unlink(dataKey));
       return count;
     },
   };

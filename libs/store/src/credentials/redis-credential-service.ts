@@ -1,6 +1,14 @@
 import type { AuthConfig, AuthCredential, CredentialService } from '@agentmesh/agent';
 import { aboutCredential, type CredentialOwner, credentialToSave, endOf } from '@agentmesh/agent/internal';
-import { isOutdatedSecret, type Keys, type SecretBox, shortId, toJson } from '@agentmesh/protocol';
+import {
+  isLostSecret,
+  isOutdatedSecret,
+  type Keys,
+  type SecretBox,
+  type SecretUse,
+  shortId,
+  toJson,
+} from '@agentmesh/protocol';
 import type { RedisConnection } from '../connection/redis-connection.ts';
 import { saveCredentialScript } from './credential-scripts.ts';
 
@@ -31,7 +39,9 @@ export class RedisCredentialService implements CredentialService {
     ]);
     // The user signs in again, and the new credential takes the place of an outdated one.
     if (sealed === null || isOutdatedSecret(sealed)) return undefined;
-    const credential: AuthCredential = JSON.parse(await box.open(sealed, key));
+    const text = await box.open(sealed, key, useOf(authConfig, context)).catch(noneWhenLost);
+    if (text === undefined) return undefined;
+    const credential: AuthCredential = JSON.parse(text);
     // The credential was kept before there was a list. Without an entry in the list a deletion would not find
     // it.
     if (isListed === 0) {
@@ -45,7 +55,7 @@ export class RedisCredentialService implements CredentialService {
     const { connection, box } = this.#store;
     const credential = credentialToSave(authConfig);
     const key = this.#keyOf(authConfig, context);
-    const sealed = await box.seal(toJson(credential, 'the credential'), key);
+    const sealed = await box.seal(toJson(credential, 'the credential'), key, useOf(authConfig, context));
     const end = endOf(credential);
     const [list, part] = this.#listed(authConfig, context);
     const about = toJson(aboutCredential(authConfig, credential), 'the credential');
@@ -60,4 +70,14 @@ export class RedisCredentialService implements CredentialService {
   #keyOf({ credentialKey }: AuthConfig, { appName, userId }: CredentialOwner): string {
     return this.#store.keys.credential(appName, userId, credentialKey);
   }
+}
+
+/** A secret whose data key is gone counts as none: the user signs in again. */
+export function noneWhenLost(error: unknown): undefined {
+  if (!isLostSecret(error)) throw error;
+}
+
+function useOf({ credentialKey }: AuthConfig, owner: CredentialOwner): SecretUse {
+  const { appName, userId, homeSessionId = '' } = owner;
+  return { kind: 'credential', app: appName, user: userId, session: homeSessionId, key: credentialKey };
 }

@@ -54,7 +54,7 @@ test('Redis holds no secret in plain text, and a value that was copied to anothe
   await credentials.saveCredential(config, ann);
   const ref = { ...ann, sessionId: 's', questionId: 'q-credential-1' };
   await signIns.open(ref, { authConfig: config, codeVerifier: 'SECRET' });
-  await signIns.answer(ref, { authType: 'apiKey', apiKey: 'SECRET' });
+  await signIns.answer(ref, { authType: 'apiKey', apiKey: 'SECRET' }, 'k');
   const keys = keysOf(prefix);
   const kept = [
     await admin.get(keys.credential('app', 'ann', 'k')),

@@ -8,7 +8,7 @@ import {
   type SignInStatus,
   signInTtlMs,
 } from '@agentmesh/agent/internal';
-import { MeshError, toJson } from '@agentmesh/protocol';
+import { MeshError, type SecretUse, toJson } from '@agentmesh/protocol';
 import {
   answerSignInScript,
   endTurnScript,
@@ -16,7 +16,7 @@ import {
   openSignInScript,
   takeTurnScript,
 } from './credential-scripts.ts';
-import type { SealedStore } from './redis-credential-service.ts';
+import { noneWhenLost, type SealedStore } from './redis-credential-service.ts';
 
 /** Sign-ins in Redis: the status of each is in plain text, all else is sealed. */
 export class RedisSignInService implements SignInService {
@@ -29,37 +29,45 @@ export class RedisSignInService implements SignInService {
   async open(ref: SignInRef, signIn: SignIn): Promise<SignIn> {
     const { connection, box, keys } = this.#store;
     const key = this.#keyOf(ref);
-    const sealed = await box.seal(toJson(signIn, 'the sign-in'), placeOf(key, 'sign-in'));
-    const sealedSignIn = await connection.script<string>(
+    const [place, use] = [placeOf(key, 'sign-in'), useOf(ref)];
+    const sealed = await box.seal(toJson(signIn, 'the sign-in'), place, use);
+    const stored = await connection.script<string>(
       openSignInScript,
       [key, keys.index(ref.appName, ref.userId)],
-      [sealed, signInTtlMs],
+      [sealed, signInTtlMs, signIn.isCallers ? '1' : '0'],
     );
-    return JSON.parse(await box.open(sealedSignIn, placeOf(key, 'sign-in')));
+    return stored === sealed ? signIn : JSON.parse(await box.open(stored, place, use));
   }
 
-  async find(ref: SignInRef): Promise<KeptSignIn | undefined> {
-    const { connection, box } = this.#store;
+  async find(ref: SignInRef, isCallers = false): Promise<KeptSignIn | undefined> {
+    const { box } = this.#store;
     const key = this.#keyOf(ref);
-    const {
-      'sign-in': signIn,
-      status,
-      answer,
-      answered,
-    } = await connection.run((redis) => redis.hgetall(key)).catch(noneForOthers);
-    if (signIn === undefined) return undefined;
+    const { 'sign-in': sealed, status, callers, answer, answered } = await this.#fieldsOf(ref);
+    // The other side's sign-in is not for this process, and a keeper would not open it.
+    if (sealed === undefined || (callers === '1') !== isCallers) return undefined;
+    const text = await box.open(sealed, placeOf(key, 'sign-in'), useOf(ref)).catch(noneWhenLost);
+    if (text === undefined) return undefined;
+    const signIn: SignIn = JSON.parse(text);
+    const { credentialKey } = signIn.authConfig;
     return {
-      signIn: JSON.parse(await box.open(signIn, placeOf(key, 'sign-in'))),
+      signIn,
       status: status as SignInStatus,
-      ...(answer !== undefined && { answer: JSON.parse(await box.open(answer, placeOf(key, 'answer'))) }),
+      ...(answer !== undefined && {
+        answer: JSON.parse(await box.open(answer, placeOf(key, 'answer'), answerUseOf(ref, credentialKey))),
+      }),
       ...(answered !== undefined && { answeredAt: Number(answered) }),
     };
   }
 
-  async answer(ref: SignInRef, answer: AuthCredential): Promise<boolean> {
+  async statusOf(ref: SignInRef): Promise<SignInStatus | undefined> {
+    return (await this.#fieldsOf(ref)).status as SignInStatus | undefined;
+  }
+
+  async answer(ref: SignInRef, answer: AuthCredential, credentialKey: string): Promise<boolean> {
     const { connection, box } = this.#store;
     const key = this.#keyOf(ref);
-    const sealed = await box.seal(toJson(answer, 'the answer'), placeOf(key, 'answer'));
+    const use = answerUseOf(ref, credentialKey);
+    const sealed = await box.seal(toJson(answer, 'the answer'), placeOf(key, 'answer'), use);
     return (await connection.script<number>(answerSignInScript, [key], [sealed, Date.now()])) === 1;
   }
 
@@ -75,6 +83,11 @@ export class RedisSignInService implements SignInService {
 
   async endTurn(owner: CredentialOwner, key: string, holder: string): Promise<void> {
     await this.#store.connection.script(endTurnScript, [this.#turnOf(owner, key)], [holder]);
+  }
+
+  async #fieldsOf(ref: SignInRef): Promise<Record<string, string>> {
+    const key = this.#keyOf(ref);
+    return await this.#store.connection.run((redis) => redis.hgetall(key)).catch(noneForOthers);
   }
 
   #keyOf({ questionId, ...session }: SignInRef): string {
@@ -94,4 +107,19 @@ function noneForOthers(error: unknown): Record<string, string> {
 
 function placeOf(key: string, field: string): string {
   return `${key}#${field}`;
+}
+
+function useOf(ref: SignInRef): Extract<SecretUse, { kind: 'sign-in' }> {
+  const {
+    appName: app,
+    userId: user,
+    sessionId: at,
+    homeSessionId: session = at,
+    questionId: question,
+  } = ref;
+  return { kind: 'sign-in', app, user, session, at, question };
+}
+
+function answerUseOf(ref: SignInRef, key: string): SecretUse {
+  return { ...useOf(ref), kind: 'sign-in-answer', key };
 }

@@ -38,6 +38,10 @@ export const joinCommands: Commands = {
       { flags: '--transfers <names>', meaning: 'of an agent: the agents to which it transfers' },
       { flags: '--files', meaning: 'of an agent or a tool: it uses files of sessions and users' },
       {
+        flags: '--credentials <keys>',
+        meaning: 'of an agent or a tool: the credential keys under which it uses credentials of users',
+      },
+      {
         flags: '--show',
         meaning: 'prints the environment with its secrets, which is otherwise in a file alone',
       },
@@ -69,8 +73,8 @@ export const joinCommands: Commands = {
 /** The options that belong to one kind. */
 const ofKind: Record<string, readonly string[]> = {
   publisher: ['agents', 'listens'],
-  tool: ['longRunning', 'files'],
-  agent: ['app', 'calls', 'asks', 'transfers', 'files'],
+  tool: ['longRunning', 'files', 'credentials'],
+  agent: ['app', 'calls', 'asks', 'transfers', 'files', 'credentials'],
 };
 
 function manifestOf(name: string, options: Options): ServiceManifest {
@@ -88,6 +92,7 @@ function manifestOf(name: string, options: Options): ServiceManifest {
     }
   }
   const app = options.text('app');
+  const credentialKeys = namesIn(options.text('credentials'));
   const agents = namesIn(options.text('agents'));
   if (kind === 'publisher' && agents.length === 0)
     throw new Misuse('name the agents of the publisher: --agents weather_agent, or --agents "*" for all');
@@ -100,6 +105,7 @@ function manifestOf(name: string, options: Options): ServiceManifest {
     ...(options.flag('longRunning') && { longRunning: true }),
     ...(options.flag('listens') && { listens: true }),
     ...(options.flag('files') && { usesArtifacts: true }),
+    ...(credentialKeys.length > 0 && { credentialKeys }),
   };
 }
 

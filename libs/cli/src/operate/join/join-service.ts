@@ -69,7 +69,7 @@ export async function joinService(mesh: JoinedMesh, manifest: ServiceManifest): 
     );
     const notes = [
       ...uncalled(manifest, rights),
-      ...firstWithFiles(mesh, manifest, services),
+      ...firstWithKeeper(mesh, manifest, services),
       ...redis.notes,
       ...queueNotes,
     ];
@@ -148,18 +148,18 @@ function uncalled({ kind, name }: ServiceManifest, rights: readonly RightsRow[])
   return [`no agent calls ${name} yet; an agent does with remoteTool('${name}')`];
 }
 
-/** Says that the mesh needs a keeper from now on: the service is the first one that uses files. */
-function firstWithFiles(
+/** Says that the mesh needs a keeper from now on: the service is the first one that uses files or credentials. */
+function firstWithKeeper(
   mesh: JoinedMesh,
   manifest: ServiceManifest,
   before: readonly ServiceManifest[],
 ): string[] {
-  if (!manifest.usesArtifacts || hasKeeper(before)) return [];
+  if (!hasKeeper([manifest]) || hasKeeper(before)) return [];
   const { folder, namespace } = mesh.tenancy;
   const creds = folder.mesh(namespace).creds(keeperService);
   const rules = ruleOf([...before, manifest], keeperService, prefixOf(mesh)) ?? [];
   return [
-    `a keeper gives it files, which agentmesh dev starts; elsewhere start one (the module agentmesh/keeper) with MESH_NATS_CREDS=${creds} and a user of Redis with: ${rules.join(' ')}`,
+    `a keeper gives it files and credentials, which agentmesh dev starts; elsewhere start one (the module agentmesh/keeper) with CREDENTIAL_KEYS, MESH_NATS_CREDS=${creds} and a user of Redis with: ${rules.join(' ')}`,
   ];
 }
 

@@ -5,8 +5,8 @@ import { join } from 'node:path';
 import { parseEnv } from 'node:util';
 import { BaseAgent, createEvent, type InvocationContext } from '@agentmesh/agent';
 import { connectNats, provision } from '@agentmesh/bus';
-import { connectService, MeshKeeperArtifacts, serveAgent } from '@agentmesh/mesh';
-import { subjects } from '@agentmesh/protocol';
+import { connectService, keeperService, MeshKeeperArtifacts, serveAgent, serveKeeper } from '@agentmesh/mesh';
+import { newCredentialKeys, subjects } from '@agentmesh/protocol';
 import { createLogger, readConfig, serviceConfig } from '@agentmesh/service';
 import { connectRedis, provisionRedis } from '@agentmesh/store';
 import { until } from '@agentmesh/testing';
@@ -151,7 +151,7 @@ describe('agentmesh join', () => {
       ...['join', 'guest', '--kind', 'agent', '--app', 'guest_app'],
       ...['--transfers', 'desk', '--files', '--show'],
     ])) as [{ variables: Record<string, string>; notes: string[] }];
-    expect(joined.notes).toEqual([expect.stringContaining('a keeper gives it files')]);
+    expect(joined.notes).toEqual([expect.stringContaining('a keeper gives it files and credentials')]);
     const log = createLogger({ service: 'guest', replica: 'guest-1', level: 'fatal' });
     const config = readConfig(serviceConfig, joined.variables);
     await using mesh = await connectService('agent_guest', config, log);
@@ -167,6 +167,47 @@ describe('agentmesh join', () => {
     await started.stop({ graceMs: 0 });
     await command('revoke', 'guest');
     expect(await list()).not.toContain('guest');
+  });
+
+  it('gives a tool the credentials under its credential keys, through a keeper', async () => {
+    const words = ['join', 'slow', '--kind', 'tool', '--credentials', 'maps', '--show'];
+    const [joined] = (await jsonOf({ env }, words)) as [
+      { variables: Record<string, string>; notes: string[]; rights: { subject: string }[] },
+    ];
+    expect(joined.notes).toEqual([expect.stringContaining('with CREDENTIAL_KEYS')]);
+    const asked = joined.rights.map(({ subject }) => subject).filter((each) => each.includes('.secret.'));
+    expect(asked.sort()).toEqual([
+      names.secret('tool_slow', 'key:maps'),
+      names.secret('tool_slow', 'sign-in'),
+    ]);
+    const log = createLogger({ service: 'slow', replica: 'slow-1', level: 'silent' });
+    const connect = (service: string, variables: Record<string, string>) =>
+      connectService(service, readConfig(serviceConfig, variables), log, { cards: false });
+    const creds = { MESH_NATS_CREDS: join(keys, 'mesh/keeper.creds') };
+    await using keeper = await connect(keeperService, {
+      NATS_URL: env.NATS_URL,
+      REDIS_URL: env.REDIS_URL,
+      ...creds,
+    });
+    const serving = await serveKeeper(keeper, { credentialKeys: newCredentialKeys() });
+    await using tool = await connect('tool_slow', joined.variables);
+    const ref = { appName: 'shop', userId: 'ann', sessionId: 's', invocationId: 'e' };
+    await keeper.sessions.createSession(ref);
+    await keeper.sessions.leases.take(ref, { run: '', whenBusy: 'reject', agent: 'desk' });
+    await keeper.sessions.invocations.noteCall(ref, { id: 'c', tool: 'slow' });
+    const owner = { appName: 'shop', userId: 'ann', homeSessionId: 's' };
+    const config = (credentialKey: string) => ({
+      ...{ credentialKey, authScheme: { type: 'apiKey' } as const },
+      exchangedAuthCredential: { authType: 'apiKey', apiKey: 'SECRET' } as const,
+    });
+    const { credentialService } = tool.credentials ?? expect.fail();
+    await credentialService.saveCredential(config('maps'), owner);
+    expect(await credentialService.loadCredential(config('maps'), owner)).toMatchObject({ apiKey: 'SECRET' });
+    await expect(credentialService.saveCredential(config('mail'), owner)).rejects.toMatchObject({
+      code: 'permission_denied',
+    });
+    await serving.stop();
+    await command('revoke', 'slow');
   });
 
   it('takes joins at the same time one after the other; the second of one name is told', async () => {
