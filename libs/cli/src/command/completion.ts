@@ -1,5 +1,5 @@
 import type { Command, Commands } from './command.ts';
-import { type Groups, Misuse } from './program.ts';
+import { commonFlags, type Groups, Misuse } from './program.ts';
 
 /** The command that prints the completion of a shell. */
 export function completionCommand(tree: () => { commands: Commands; groups: Groups }): Command {
@@ -39,12 +39,7 @@ function nextWords(commands: Commands): Map<string, string[]> {
 }
 
 function optionsOf(command: Command): string[] {
-  return [
-    ...(command.options ?? []).map(({ flags }) => flags.split(' ')[0] ?? ''),
-    '--json',
-    '--context',
-    '--help',
-  ];
+  return [...(command.options ?? []).map(({ flags }) => flags.split(' ')[0] ?? ''), ...commonFlags];
 }
 
 function bashScript(commands: Commands): string {

@@ -58,7 +58,7 @@ describe('agentmesh dev', () => {
       expect.stringMatching(/^In Paris it is/),
     ]);
     expect((await linesOf(place, ['ls'])).join('\n')).toMatch(
-      /agent {2}helper .* replicas: 2 {2}requests: \d+ {2}errors: 0 .*\ntool {2}get_time .* requests: [1-9]/,
+      /agent {2}helper {2}0\.1\.0 .* replicas: 2 {2}requests: 0 {2}runs: 2 {2}errors: 0 .*\ntool {2}get_time {2}0\.1\.0 .* requests: 2/,
     );
     expect((await linesOf(place, ['doctor'])).at(-1)).toBe('no problem was found');
     const logs = await linesOf(place, ['logs', 'get_time', '--lines', '2']);

@@ -69,7 +69,7 @@ describe('the commands that talk to a mesh', () => {
     const mesh = await connect('agent_payer');
     for (const started of [
       await serveTool(await connect('tool_pay'), payTool),
-      await serveAgent(mesh, payer, { app: app.name }),
+      await serveAgent(mesh, payer, { app: app.name, version: '3.2.1' }),
     ])
       owners.defer(() => started.stop({ graceMs: 0 }));
     await until(() => mesh.bus.directory.get('tool', 'pay'), { what: 'the card of the tool' });
@@ -172,14 +172,21 @@ describe('the commands that talk to a mesh', () => {
   it('list services with their replicas and load', async () => {
     const lines = await command('ls');
     expect(lines[0]).toMatch(
-      /^agent {2}payer {2}\S+ {2}app pay_app {2}replicas: 1 {2}requests: \d+ {2}errors: 0 {2}working: 0 {2}waiting: 0$/,
+      /^agent {2}payer {2}3\.2\.1 {2}app pay_app {2}replicas: 1 {2}requests: 0 {2}runs: [1-9]\d* {2}errors: 0 {2}working: 0 {2}waiting: 0$/,
     );
-    expect(lines[1]).toMatch(/^tool {2}pay {2}\S+ {2}replicas: 1 {2}requests: [1-9]/);
+    expect(lines[1]).toMatch(
+      /^tool {2}pay {2}\S+ {2}replicas: 1 {2}requests: [1-9]\d* {2}jobs: 0 {2}errors: 0/,
+    );
     expect(await json('ls')).toMatchObject([
       [
         {
           name: 'payer',
-          replicas: [{ replica: expect.stringMatching(/^agent_payer/), load: { errors: 0 } }],
+          replicas: [
+            {
+              replica: expect.stringMatching(/^agent_payer/),
+              load: { requests: 0, work: expect.any(Number), errors: 0 },
+            },
+          ],
         },
         { name: 'pay' },
       ],

@@ -43,6 +43,7 @@ export interface ServeAgentOptions extends InvocationServices {
   resumabilityConfig?: ResumabilityConfig;
   /** For the root of an app and all agents below it in this process: how conversations are kept short. */
   eventsCompactionConfig?: EventsCompactionConfig;
+  /** The version that the card shows; default 0.0.0. */
   version?: string;
   /** Number of runs that this replica works on at once; default 16. */
   slots?: number;
