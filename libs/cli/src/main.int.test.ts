@@ -1,4 +1,4 @@
-import { execFile, spawn } from 'node:child_process';
+import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -8,23 +8,12 @@ import { subjects } from '@agentmesh/protocol';
 import { pauseProcess } from '@agentmesh/testing';
 import { startNats } from '@agentmesh/testing/servers';
 import { describe, expect, it } from 'vitest';
+import { mainProgram as main, runProgram as run } from './commands.fixture.ts';
 import { groups } from './groups.ts';
 import { lockFolder } from './local/data-lock.ts';
 import { makeProject } from './project.fixture.ts';
 
-const main = join(import.meta.dirname, 'main.ts');
 const page = readFileSync(join(import.meta.dirname, '../../../docs/configuration.md'), 'utf8');
-
-/** Runs the command as a person does. */
-function run(words: readonly string[], env: Record<string, string> = {}) {
-  return new Promise<{ exitCode: number; stdout: string; stderr: string }>((resolve) => {
-    // A process that does not end is killed, and then has no exit code.
-    const options = { env: { PATH: process.env.PATH, ...env }, timeout: 20_000 };
-    const child = execFile(process.execPath, [main, ...words], options, (_error, stdout, stderr) =>
-      resolve({ exitCode: child.exitCode ?? -1, stdout, stderr }),
-    );
-  });
-}
 
 describe('the operator command in its process', () => {
   it('shows its usage, also with an invalid configuration', async () => {

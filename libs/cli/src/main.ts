@@ -59,9 +59,9 @@ function errorOf(thrown: unknown): MeshError {
   return new MeshError(isDefect ? 'internal' : 'failed_precondition', message, { cause: thrown });
 }
 
-/** Adds to the error of an absent mesh where to find one. */
+/** Adds to the error of an absent server where to find one. A server that answers has a problem of another kind. */
 function withAdvice(error: MeshError): MeshError {
-  if (error.code !== 'unavailable') return error;
+  if (error.details?.absent === undefined) return error;
   const advice =
     'is the mesh running? Start one with agentmesh dev (in the repository npm start), or set NATS_URL and REDIS_URL to those of yours';
   return new MeshError('unavailable', `${error.message}\n${advice}`, { cause: error });

@@ -8,6 +8,7 @@ import {
 } from '@google/genai';
 import OpenAI, { type ClientOptions } from 'openai';
 import { assertStream, BaseLlm, type LlmRequest, type LlmResponse } from '../base/base-llm.ts';
+import { fromConnection } from './no-connection.ts';
 import { toJsonSchema, toMessages, toTools } from './openai-messages.ts';
 
 export interface OpenAiOptions {
@@ -46,7 +47,7 @@ export class OpenAiLlm extends BaseLlm {
     signal?: AbortSignal,
   ): AsyncGenerator<LlmResponse, void, void> {
     assertStream(stream);
-    const { chat } = this.#connect();
+    const { chat, baseURL: url } = this.#connect();
     const body = toBody(request);
     const options = signal ? { signal } : {};
     try {
@@ -56,7 +57,7 @@ export class OpenAiLlm extends BaseLlm {
       } else yield toResponse(await chat.completions.create({ ...body, stream: false }, options));
     } catch (error) {
       signal?.throwIfAborted();
-      throw error;
+      throw fromConnection(error, { model: request.model, url });
     }
   }
 

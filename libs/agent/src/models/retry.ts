@@ -1,5 +1,6 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { ApiError, type HttpRetryOptions } from '@google/genai';
+import { isNoConnection } from './no-connection.ts';
 
 /**
  * The default retries. They are enough for a short failure, and few enough that a fallback model is tried
@@ -49,6 +50,5 @@ export function waitMs(attempt: number, options: HttpRetryOptions): number {
 
 function mayPass(error: unknown, statuses: readonly number[]): boolean {
   if (error instanceof ApiError) return statuses.includes(error.status);
-  // This is fetch's error when there is no connection, or when it breaks before an answer.
-  return error instanceof TypeError && error.message === 'fetch failed';
+  return isNoConnection(error);
 }

@@ -1,3 +1,4 @@
+import { existsSync } from 'node:fs';
 import { mkdir, stat } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { MeshError } from '@agentmesh/protocol';
@@ -12,7 +13,7 @@ import { MeshError } from '@agentmesh/protocol';
  */
 export async function makeFolder(path: string, mode?: number): Promise<string | undefined> {
   const missing: string[] = [];
-  for (let folder = path; !(await isFolder(folder)); folder = dirname(folder)) {
+  for (let folder = path; !existsSync(folder); folder = dirname(folder)) {
     missing.unshift(folder);
     if (folder === dirname(folder)) break;
   }

@@ -94,7 +94,10 @@ export class Gateway {
       response = await fetch(`${this.#url}${path}`, { ...init, headers, signal });
     } catch (cause) {
       if (this.#signal.aborted) throw new MeshError('cancelled', 'stopped by Ctrl-C', { cause });
-      throw new MeshError('unavailable', `no gateway answers at ${this.#url}`, { cause });
+      throw new MeshError('unavailable', `no gateway answers at ${this.#url}`, {
+        cause,
+        details: { absent: 'gateway' },
+      });
     }
     if (response.ok) return response;
     const failure = errorSchema.safeParse(await response.json().catch(() => undefined));

@@ -12,6 +12,7 @@ const noSubjects: readonly (keyof Subjects)[] = [
   'workStream',
   'workConsumer',
   'workSubject',
+  'probeStream',
   'deadStream',
   'auditStream',
   'cardBucket',

@@ -1,0 +1,46 @@
+import { MeshError } from '@agentmesh/protocol';
+
+/** The messages of fetch's errors: no connection; a connection that breaks within an answer. */
+const messages: Record<string, string> = {
+  'fetch failed': 'cannot be reached',
+  terminated: 'has ended the connection within its answer',
+};
+
+/** Tells whether there was no connection, or it broke before an answer. */
+export function isNoConnection(error: unknown): error is TypeError {
+  return error instanceof TypeError && error.message === 'fetch failed';
+}
+
+/**
+ * Returns a MeshError `unavailable` for an error of the connection to a model, with the model, its host and the
+ * cause; any other error as it is.
+ *
+ * @param url the address of the model's server
+ */
+export function fromConnection(error: unknown, { model, url }: { model: string; url: string }): unknown {
+  const chain = causesOf(error);
+  const broken = chain.find((each) => each instanceof TypeError && Object.hasOwn(messages, each.message));
+  if (!broken) return error;
+  const why =
+    chain
+      .slice(chain.indexOf(broken) + 1)
+      .map(reasonOf)
+      .find(Boolean) ?? broken.message;
+  const place = URL.canParse(url) ? new URL(url).host : url;
+  return new MeshError(
+    'unavailable',
+    `model ${model} ${messages[broken.message]} at ${place}: ${why}; check the address and the network`,
+    { cause: error },
+  );
+}
+
+/** Returns an error and its causes, from the outermost to the first one. */
+function causesOf(error: unknown): Error[] {
+  return error instanceof Error ? [error, ...causesOf(error.cause)] : [];
+}
+
+/** Returns the words of the system: an error for several addresses has a code and no message. */
+function reasonOf(error: Error): string {
+  const code = String(Reflect.get(error, 'code') ?? '');
+  return error.message.includes(code) ? error.message : [code, error.message].filter(Boolean).join(' ');
+}
