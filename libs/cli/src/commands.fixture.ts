@@ -10,6 +10,8 @@ export interface Place {
   signal?: AbortSignal;
   /** The answers of the person, in order. */
   answers?: string[];
+  /** Gets the questions that the person is asked. */
+  questions?: string[];
 }
 
 /** Runs a command in this process, as the program does, and returns the lines that it prints. */
@@ -31,7 +33,12 @@ export async function linesOf(place: Place, words: readonly string[]): Promise<s
       const around = owners.use(surroundingsOf({ env, cwd, signal, output, typed: type, ...common }));
       around.log.level = 'fatal';
       // A spread would read the configuration at once.
-      return Object.defineProperty(around, 'ask', { value: async () => answers.shift() });
+      return Object.defineProperty(around, 'ask', {
+        value: async (question: string) => {
+          place.questions?.push(question);
+          return answers.shift();
+        },
+      });
     },
     output,
   );

@@ -33,12 +33,15 @@ async function main(words: readonly string[], signal: AbortSignal): Promise<numb
   try {
     return (await runCommand(words, surroundings, output)) ? 0 : 1;
   } catch (thrown) {
-    if (signal.aborted) return isPipeClosed ? 0 : 130;
+    if (isPipeClosed) return 0;
     const error = withAdvice(errorOf(thrown));
-    const { code, message } = error;
+    const { code, message, details } = error;
+    // What Ctrl-C breaks off fails in many ways; a command that has something to say about it says so.
+    if (signal.aborted && code !== 'cancelled') return 130;
     process.stderr.write(
-      `${words.includes('--json') ? JSON.stringify({ error: { code, message } }) : message}\n`,
+      `${words.includes('--json') ? JSON.stringify({ error: { code, message, ...(details && { details }) } }) : message}\n`,
     );
+    if (signal.aborted) return 130;
     return thrown instanceof WrongUsage ? 2 : 1;
   } finally {
     around?.[Symbol.dispose]();

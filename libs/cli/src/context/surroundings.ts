@@ -69,6 +69,10 @@ export function surroundingsOf(options: SurroundingsOptions): Surroundings & Dis
     type: (piece) => {
       if (!json) typed(piece);
     },
+    isTerminal: process.stderr.isTTY === true,
+    remark: (line) => {
+      if (!json) process.stderr.write(`${line}\n`);
+    },
     ask: (question) => terminal.ask(question),
     [Symbol.dispose]: () => terminal.close(),
   };

@@ -1,3 +1,5 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
 import { AgentTool, App, FunctionTool, Gemini, LlmAgent } from '@agentmesh/agent';
 import { provision } from '@agentmesh/bus';
 import { startGateway } from '@agentmesh/gateway';
@@ -14,13 +16,19 @@ import {
 import { startNats, startRedis } from '@agentmesh/testing/servers';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { z } from 'zod';
-import { jsonOf, linesOf, type Place } from '../commands.fixture.ts';
+import { jsonOf, linesOf, mainProgram, type Place } from '../commands.fixture.ts';
 
 const parameters = z.object({ amount: z.number() });
 const payTool = new FunctionTool({
   ...{ name: 'pay', description: 'Pays.', parameters },
   requireConfirmation: ({ amount }) => amount > 100,
   execute: ({ amount }) => ({ paid: amount }),
+});
+
+/** Never returns. */
+const hangTool = new FunctionTool({
+  ...{ name: 'hang', description: 'Hangs.', parameters: z.object({ for: z.string() }) },
+  execute: () => new Promise(() => {}),
 });
 
 describe('the commands that talk to a mesh', () => {
@@ -30,7 +38,7 @@ describe('the commands that talk to a mesh', () => {
 
   const command = (...words: string[]) => linesOf(place, words);
   const json = async (...words: string[]) => await jsonOf(place, words);
-  const withAnswers = (...answers: string[]) => ({ ...place, answers });
+  const withAnswers = (...answers: string[]) => ({ ...place, answers, questions: [] as string[] });
 
   beforeAll(async () => {
     const [nats, redis] = await Promise.all([startNats(), startRedis()]);
@@ -43,6 +51,7 @@ describe('the commands that talk to a mesh', () => {
             return { text: 'The clerk says hello.' };
           const [result] = latestFunctionResponses(request);
           if (result) return { text: `Result: ${JSON.stringify(result.response)}` };
+          if (latestUserText(request) === 'hang') return { calls: [{ name: 'hang', args: { for: 'ever' } }] };
           if (latestUserText(request) === 'ask the clerk')
             return { calls: [{ name: 'clerk', args: { request: 'hi' } }] };
           const amount = /\d+/.exec(latestUserText(request))?.[0];
@@ -63,7 +72,7 @@ describe('the commands that talk to a mesh', () => {
     const clerk = new LlmAgent({ name: 'clerk', model: gemini, instruction: 'You are the clerk.' });
     const payer = new LlmAgent({
       ...{ name: 'payer', model: gemini },
-      tools: [remoteTool('pay'), new AgentTool({ agent: clerk })],
+      tools: [remoteTool('pay'), hangTool, new AgentTool({ agent: clerk })],
     });
     const app = new App({ name: 'pay_app', rootAgent: payer });
     const mesh = await connect('agent_payer');
@@ -89,7 +98,16 @@ describe('the commands that talk to a mesh', () => {
   });
 
   it('chat: stream, show calls, and ask the person for confirmations', async () => {
-    const chat = await linesOf(withAnswers('hello', 'pay 500', 'yes', 'pay 600', 'no'), ['chat', 'pay_app']);
+    const person = withAnswers('hello', 'pay 500', 'perhaps', 'yes', 'pay 600', 'no');
+    const chat = await linesOf(person, ['chat', 'pay_app']);
+    const question = (amount: number) => `may payer call pay({"amount":${amount}})?`;
+    // An answer that is neither is asked for again.
+    expect(person.questions).toEqual([
+      ...['> ', '> ', `${question(500)} [yes/no] `, `${question(500)} [yes/no] `],
+      ...['> ', `${question(600)} [yes/no] `, '> '],
+    ]);
+    expect(chat).toContain(`  payer ? ${question(500)}`);
+    expect(chat.join('\n')).not.toMatch(/adk_request_confirmation|originalFunctionCall|waits for a person/);
     expect(chat[0]).toMatch(/^session .* of pay_app/);
     expect(chat).toContain('payer: How much do you want to pay?');
     expect(chat).toContain('  payer → pay({"amount":500})');
@@ -105,7 +123,9 @@ describe('the commands that talk to a mesh', () => {
 
   it('list pending calls of a user, and answer them', async () => {
     const [asked] = await command('ask', 'pay_app', 'pay 700', '--user', 'bob');
-    expect(asked).toMatch(/^waits: agentmesh pending answer \S+ … {2}confirmation {2}pay\({"amount":700}\)/);
+    expect(asked).toMatch(
+      /^waits: agentmesh pending answer \S+ … {2}confirmation {2}may payer call pay\({"amount":700}\)\?/,
+    );
     const [[call]] = (await json('pending', 'list', 'pay_app', '--user', 'bob')) as [[{ id: string }]];
     expect(await command('pending', 'list', '--user', 'bob')).toEqual([expect.stringContaining(call.id)]);
     await linesOf(place, ['ask', 'payer', 'pay 701', '--user', 'eve: *']);
@@ -120,6 +140,14 @@ describe('the commands that talk to a mesh', () => {
     );
     const lines = await command('pending', 'answer', call.id, 'yes', '--user', 'bob');
     expect(lines).toContain('payer: Result: {"paid":700}');
+    const sessions = await json('sessions', 'pay_app', '--user', 'bob');
+    const [[{ session }]] = sessions as [[{ session: string }]];
+    const list = await json('invocations', 'list', 'pay_app', session, '--user', 'bob');
+    for (const { invocation } of list[0] as { invocation: string }[]) {
+      const shown = (await command('invocations', 'show', invocation, '--user', 'bob')).join('\n');
+      expect(shown).not.toContain('adk_request_confirmation');
+      if (!shown.includes('may payer call')) expect(shown).toContain('user  ← yes');
+    }
     expect(await command('pending', 'list', '--user', 'bob')).toEqual(['there are none']);
     await expect(command('pending', 'answer', call.id, 'yes', '--user', 'bob')).rejects.toMatchObject({
       code: 'not_found',
@@ -167,6 +195,91 @@ describe('the commands that talk to a mesh', () => {
     expect(call).toBeGreaterThan(0);
     expect(answer).toBeGreaterThan(call ?? 0);
     expect(lines[answer ?? 0]).toMatch(/^\+\S+ {2}clerk {2}/);
+  });
+
+  it('continue a session with a question: it is asked first', async () => {
+    await command('ask', 'pay_app', 'pay 800', '--session', 's-800');
+    const person = withAnswers('yes');
+    const chat = await linesOf(person, ['chat', 'pay_app', '--session', 's-800']);
+    expect(person.questions).toEqual(['may payer call pay({"amount":800})? [yes/no] ', '> ']);
+    expect(chat).toContain('payer: Result: {"paid":800}');
+  });
+
+  /** Starts the command as a person does, and waits for a text on stderr. */
+  async function start(words: string[], until_: () => Promise<unknown>) {
+    const child = spawn(process.execPath, [mainProgram, ...words], {
+      env: { PATH: process.env.PATH, ...place.env },
+      stdio: ['pipe', 'pipe', 'pipe'],
+    });
+    const output = { stdout: '', stderr: '' };
+    for (const name of ['stdout', 'stderr'] as const)
+      child[name].on('data', (data) => {
+        output[name] += data;
+      });
+    const ended = once(child, 'exit');
+    return {
+      output,
+      async interrupt() {
+        await until_();
+        child.kill('SIGINT');
+        await ended;
+        return child.exitCode;
+      },
+    };
+  }
+
+  it('say what a silent run waits for, and after Ctrl-C how to come back', async () => {
+    const words = ['ask', 'payer', 'hang', '--user', 'ann lee', '--session', 's-hang', '--verbose'];
+    const waits = '… waits for hang({"for":"ever"}) of payer: 5 s\n';
+    const asking = await start(words, () =>
+      until(() => asking.output.stderr.includes(waits), { timeoutMs: 20_000 }),
+    );
+    expect(await asking.interrupt()).toBe(130);
+    const [, invocation = ''] = /run (e-\S+) of session s-hang goes on/.exec(asking.output.stderr) ?? [];
+    expect(asking.output).toEqual({
+      stdout: '',
+      stderr: `${waits}stopped by Ctrl-C; run ${invocation} of session s-hang goes on
+  see it:    agentmesh invocations show ${invocation} --app pay_app --user 'ann lee'
+  cancel it: agentmesh cancel pay_app 'ann lee' s-hang ${invocation}
+  talk on:   agentmesh chat pay_app --session s-hang --user 'ann lee'
+`,
+    });
+    const show = ['invocations', 'show', invocation, '--app', 'pay_app', '--user', 'ann lee'];
+    expect((await command(...show))[0]).toContain('running');
+    await command('cancel', 'pay_app', 'ann lee', 's-hang', invocation);
+    await until(async () => (await command(...show))[0]?.includes('failed'), {
+      what: 'the end of the run',
+    });
+  }, 60_000);
+
+  it('name run and session after Ctrl-C as JSON, and tell nothing else', async () => {
+    const asking = await start(['ask', 'payer', 'hang', '--session', 's-json', '--json', '--verbose'], () =>
+      until(async () => (await json('invocations', 'list', 'pay_app', 's-json')).flat().length > 0, {
+        what: 'the run',
+      }),
+    );
+    await until(async () =>
+      (await json('sessions', 'pay_app'))
+        .flat()
+        .some((each) => (each as { session: string }).session === 's-json'),
+    );
+    expect(await asking.interrupt()).toBe(130);
+    const { error } = JSON.parse(asking.output.stderr);
+    expect(error).toMatchObject({
+      code: 'cancelled',
+      details: { app: 'pay_app', user: 'dev', session: 's-json', invocation: expect.stringMatching(/^e-/) },
+    });
+    await command('cancel', 'pay_app', 'dev', 's-json', error.details.invocation);
+  }, 60_000);
+
+  it('name the session after Ctrl-C at the prompt of a chat', async () => {
+    const chat = await start(['chat', 'pay_app', '--session', 's-chat'], () =>
+      until(() => chat.output.stderr.includes('> ')),
+    );
+    expect(await chat.interrupt()).toBe(130);
+    expect(chat.output.stderr).toBe(
+      '> stopped by Ctrl-C; the session is s-chat\n  talk on:   agentmesh chat pay_app --session s-chat\n',
+    );
   });
 
   it('list services with their replicas and load', async () => {
