@@ -53,13 +53,21 @@ const defects = [TypeError, RangeError, ReferenceError, SyntaxError];
 
 /**
  * Returns what went wrong in words for people. An error of the system, such as a full disk, has them itself. A
- * defect keeps its place in the code.
+ * defect shows its place in the code to those who ask for it.
  */
 function errorOf(thrown: unknown): MeshError {
   if (thrown instanceof MeshError || !(thrown instanceof Error)) return MeshError.from(thrown);
   const isDefect = defects.some((kind) => thrown instanceof kind);
-  const message = isDefect ? `a defect of agentmesh: ${thrown.stack}` : thrown.message;
+  const message = isDefect ? defectWords(thrown) : thrown.message;
   return new MeshError(isDefect ? 'internal' : 'failed_precondition', message, { cause: thrown });
+}
+
+/** Returns the words for a defect: people cannot mend it, so its place in the code is for its report. */
+function defectWords(defect: Error): string {
+  const words = `a defect of agentmesh: ${defect.name}: ${defect.message}`;
+  return isFine
+    ? `${words}\n${defect.stack}`
+    : `${words}; with MESH_LOG_LEVEL=debug it shows its place in the code`;
 }
 
 /** Adds to the error of an absent server where to find one. A server that answers has a problem of another kind. */
@@ -70,6 +78,15 @@ function withAdvice(error: MeshError): MeshError {
   return new MeshError('unavailable', `${error.message}\n${advice}`, { cause: error });
 }
 
+/** Tells whether the person wants to see what else is for developers alone. */
+const isFine = ['debug', 'trace'].includes(process.env.MESH_LOG_LEVEL ?? '');
+// Warnings of Node, such as those of experiments, tell the person of a command nothing.
+if (!isFine) process.removeAllListeners('warning');
+for (const event of ['uncaughtException', 'unhandledRejection'] as const)
+  process.on(event, (thrown) => {
+    process.stderr.write(`${errorOf(thrown).message}\n`);
+    process.exit(1);
+  });
 const stop = new AbortController();
 let isPipeClosed = false;
 // The reader of the output has gone, as in `agentmesh watch | head`.

@@ -72,6 +72,20 @@ describe('completion', () => {
     expect(await offered('agentmesh user delete ann --')).toEqual(['--yes', '--json', '--context', '--help']);
   });
 
+  it('completes npx agentmesh, with options of npx and paths of the program', async () => {
+    expect(await offered('npx ag')).toEqual(['agentmesh']);
+    expect(await offered('npx agentmesh cards ')).toEqual(['list', 'remove']);
+    expect(await offered('npx --yes agentmesh cards r')).toEqual(['remove']);
+    expect(await offered('node_modules/.bin/agentmesh cards r')).toEqual(['remove']);
+    expect(await offered('npx other cards ')).toEqual([]);
+    const script = (await linesOf(place, ['completion', 'bash'])).join('\n');
+    const which = async (before: string) =>
+      (await promisify(execFile)('bash', ['-c', `${before}\n${script}\ncomplete -p npx`])).stdout;
+    expect(await which('')).toContain('_agentmesh npx');
+    expect(await which('complete -F _mine npx')).toBe('complete -F _mine npx\n');
+    expect(await help('completion')).toContain('It completes agentmesh and npx agentmesh');
+  });
+
   it('is written for zsh and fish too, also as JSON', async () => {
     expect((await linesOf(place, ['completion', 'zsh'])).join('\n')).toContain('bashcompinit');
     const [fish] = (await jsonOf(place, ['completion', 'fish'])) as [{ script: string }];

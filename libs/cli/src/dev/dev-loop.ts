@@ -252,6 +252,10 @@ export class DevLoop implements AsyncDisposable {
       ...environmentOf(kind, this.#options.env),
       [credentialKeysVariable]: this.#credentialKeys,
       ...this.#servers?.variables,
+      // Node's experiments are not the user's: a warning of each process would hide those of the services.
+      NODE_OPTIONS: [this.#options.env.NODE_OPTIONS, '--disable-warning=ExperimentalWarning']
+        .filter(Boolean)
+        .join(' '),
       MESH_LOG_FORMAT: 'json',
       MESH_LOG_LEVEL: isFine ? this.#options.level : 'info',
     };

@@ -1,4 +1,5 @@
 import { execFile } from 'node:child_process';
+import { existsSync } from 'node:fs';
 import { readFile, rm, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
@@ -175,6 +176,19 @@ describe('agentmesh dev', () => {
     await endProcess(dev.child, 'SIGKILL');
     await until(async () => (await processesOf(dev?.project.root ?? '')).length === 0, patience);
   }, 120_000);
+
+  it('names the package of the web UI that is not installed, before anything starts', async () => {
+    await using project = await makeProject();
+    const place = {
+      env: { PATH: process.env.PATH, MESH_ADK_WEB: join(project.root, 'ui') },
+      cwd: project.root,
+    };
+    await expect(linesOf(place, ['dev'])).rejects.toMatchObject({
+      code: 'failed_precondition',
+      message: expect.stringContaining('in the package @google/adk-devtools it is dist/browser'),
+    });
+    expect(existsSync(join(project.root, '.agentmesh/logs'))).toBe(false);
+  });
 
   it.each([
     [['--replicas', 'helper'], '--replicas must be <service>=<1 to 50>'],

@@ -1,89 +1,18 @@
-import { spawn } from 'node:child_process';
-import { once } from 'node:events';
-import { AgentTool, App, FunctionTool, Gemini, LlmAgent } from '@agentmesh/agent';
-import { provision } from '@agentmesh/bus';
-import { startGateway } from '@agentmesh/gateway';
-import { gatewayConfig } from '@agentmesh/gateway/config';
-import { type ConnectedMesh, connectService, remoteTool, serveAgent, serveTool } from '@agentmesh/mesh';
-import { createLogger, readConfig, serviceConfig } from '@agentmesh/service';
-import {
-  freePort,
-  latestFunctionResponses,
-  latestUserText,
-  startScriptedGemini,
-  until,
-} from '@agentmesh/testing';
-import { startNats, startRedis } from '@agentmesh/testing/servers';
+import { until } from '@agentmesh/testing';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { z } from 'zod';
-import { jsonOf, linesOf, mainProgram, type Place } from '../commands.fixture.ts';
-
-const parameters = z.object({ amount: z.number() });
-const payTool = new FunctionTool({
-  ...{ name: 'pay', description: 'Pays.', parameters },
-  requireConfirmation: ({ amount }) => amount > 100,
-  execute: ({ amount }) => ({ paid: amount }),
-});
-
-/** Never returns. */
-const hangTool = new FunctionTool({
-  ...{ name: 'hang', description: 'Hangs.', parameters: z.object({ for: z.string() }) },
-  execute: () => new Promise(() => {}),
-});
+import { jsonOf, linesOf } from '../commands.fixture.ts';
+import { startTalkMesh, type TalkPlace } from './talk.fixture.ts';
 
 describe('the commands that talk to a mesh', () => {
   const owners = new AsyncDisposableStack();
-  const log = createLogger({ service: 'test', replica: 'test', level: 'fatal' });
-  let place: Place & { env: Record<string, string> };
+  let place: TalkPlace;
 
   const command = (...words: string[]) => linesOf(place, words);
   const json = async (...words: string[]) => await jsonOf(place, words);
   const withAnswers = (...answers: string[]) => ({ ...place, answers, questions: [] as string[] });
 
   beforeAll(async () => {
-    const [nats, redis] = await Promise.all([startNats(), startRedis()]);
-    owners.use(nats);
-    owners.use(redis);
-    const model = owners.use(
-      await startScriptedGemini({
-        script: (request) => {
-          if (request.systemInstruction?.includes('You are the clerk'))
-            return { text: 'The clerk says hello.' };
-          const [result] = latestFunctionResponses(request);
-          if (result) return { text: `Result: ${JSON.stringify(result.response)}` };
-          if (latestUserText(request) === 'hang') return { calls: [{ name: 'hang', args: { for: 'ever' } }] };
-          if (latestUserText(request) === 'ask the clerk')
-            return { calls: [{ name: 'clerk', args: { request: 'hi' } }] };
-          const amount = /\d+/.exec(latestUserText(request))?.[0];
-          if (amount === undefined) return { text: 'How much do you want to pay?' };
-          if (amount === '13') return { error: { status: 400, message: 'thirteen is not allowed' } };
-          return { calls: [{ name: 'pay', args: { amount: Number(amount) } }] };
-        },
-      }),
-    );
-    const port = await freePort();
-    const env = { NATS_URL: nats.url, REDIS_URL: redis.url, MESH_HTTP_PORT: String(port) };
-    place = { env: { ...env, MESH_GATEWAY_URL: `http://127.0.0.1:${port}` } };
-    await provision({ url: nats.url, agents: ['payer'], tools: ['pay'], storage: 'memory' });
-    const config = readConfig({ ...serviceConfig, ...gatewayConfig }, env);
-    const connect = async (service: string): Promise<ConnectedMesh> =>
-      owners.use(await connectService(service, config, log));
-    const gemini = new Gemini({ model: 'scripted', apiKey: 'scripted', baseUrl: model.url });
-    const clerk = new LlmAgent({ name: 'clerk', model: gemini, instruction: 'You are the clerk.' });
-    const payer = new LlmAgent({
-      ...{ name: 'payer', model: gemini },
-      tools: [remoteTool('pay'), hangTool, new AgentTool({ agent: clerk })],
-    });
-    const app = new App({ name: 'pay_app', rootAgent: payer });
-    const mesh = await connect('agent_payer');
-    for (const started of [
-      await serveTool(await connect('tool_pay'), payTool),
-      await serveAgent(mesh, payer, { app: app.name, version: '3.2.1' }),
-    ])
-      owners.defer(() => started.stop({ graceMs: 0 }));
-    await until(() => mesh.bus.directory.get('tool', 'pay'), { what: 'the card of the tool' });
-    owners.use(await startGateway(config, { log, replica: 'gateway-test' }));
-    await until(async () => (await json('cards', 'list'))[0], { what: 'the cards' });
+    place = await startTalkMesh(owners);
   });
   afterAll(() => owners.disposeAsync());
 
@@ -203,83 +132,6 @@ describe('the commands that talk to a mesh', () => {
     const chat = await linesOf(person, ['chat', 'pay_app', '--session', 's-800']);
     expect(person.questions).toEqual(['may payer call pay({"amount":800})? [yes/no] ', '> ']);
     expect(chat).toContain('payer: Result: {"paid":800}');
-  });
-
-  /** Starts the command as a person does, and waits for a text on stderr. */
-  async function start(words: string[], until_: () => Promise<unknown>) {
-    const child = spawn(process.execPath, [mainProgram, ...words], {
-      env: { PATH: process.env.PATH, ...place.env },
-      stdio: ['pipe', 'pipe', 'pipe'],
-    });
-    const output = { stdout: '', stderr: '' };
-    for (const name of ['stdout', 'stderr'] as const)
-      child[name].on('data', (data) => {
-        output[name] += data;
-      });
-    const ended = once(child, 'exit');
-    return {
-      output,
-      async interrupt() {
-        await until_();
-        child.kill('SIGINT');
-        await ended;
-        return child.exitCode;
-      },
-    };
-  }
-
-  it('say what a silent run waits for, and after Ctrl-C how to come back', async () => {
-    const words = ['ask', 'payer', 'hang', '--user', 'ann lee', '--session', 's-hang', '--verbose'];
-    const waits = '… waits for hang({"for":"ever"}) of payer: 5 s\n';
-    const asking = await start(words, () =>
-      until(() => asking.output.stderr.includes(waits), { timeoutMs: 20_000 }),
-    );
-    expect(await asking.interrupt()).toBe(130);
-    const [, invocation = ''] = /run (e-\S+) of session s-hang goes on/.exec(asking.output.stderr) ?? [];
-    expect(asking.output).toEqual({
-      stdout: '',
-      stderr: `${waits}stopped by Ctrl-C; run ${invocation} of session s-hang goes on
-  see it:    agentmesh invocations show ${invocation} --app pay_app --user 'ann lee'
-  cancel it: agentmesh cancel pay_app 'ann lee' s-hang ${invocation}
-  talk on:   agentmesh chat pay_app --session s-hang --user 'ann lee'
-`,
-    });
-    const show = ['invocations', 'show', invocation, '--app', 'pay_app', '--user', 'ann lee'];
-    expect((await command(...show))[0]).toContain('running');
-    await command('cancel', 'pay_app', 'ann lee', 's-hang', invocation);
-    await until(async () => (await command(...show))[0]?.includes('failed'), {
-      what: 'the end of the run',
-    });
-  }, 60_000);
-
-  it('name run and session after Ctrl-C as JSON, and tell nothing else', async () => {
-    const asking = await start(['ask', 'payer', 'hang', '--session', 's-json', '--json', '--verbose'], () =>
-      until(async () => (await json('invocations', 'list', 'pay_app', 's-json')).flat().length > 0, {
-        what: 'the run',
-      }),
-    );
-    await until(async () =>
-      (await json('sessions', 'pay_app'))
-        .flat()
-        .some((each) => (each as { session: string }).session === 's-json'),
-    );
-    expect(await asking.interrupt()).toBe(130);
-    const { error } = JSON.parse(asking.output.stderr);
-    expect(error).toMatchObject({
-      code: 'cancelled',
-      details: { app: 'pay_app', user: 'dev', session: 's-json', invocation: expect.stringMatching(/^e-/) },
-    });
-    await command('cancel', 'pay_app', 'dev', 's-json', error.details.invocation);
-  }, 60_000);
-
-  it('name the session after Ctrl-C at the prompt of a chat', async () => {
-    const chat = await start(['chat', 'pay_app', '--session', 's-chat'], () =>
-      until(() => chat.output.stderr.includes('> ')),
-    );
-    expect(await chat.interrupt()).toBe(130);
-    expect(chat.output.stderr).toBe(
-      '> stopped by Ctrl-C; the session is s-chat\n  talk on:   agentmesh chat pay_app --session s-chat\n',
-    );
   });
 
   it('list services with their replicas and load', async () => {
