@@ -1,9 +1,11 @@
 import { MeshError } from '@agentmesh/protocol';
 
-/** The messages of fetch's errors: no connection; a connection that breaks within an answer. */
-const messages: Record<string, string> = {
-  'fetch failed': 'cannot be reached',
-  terminated: 'has ended the connection within its answer',
+/** Our messages for those of fetch's errors: no connection; a connection that breaks within an answer. */
+const messages: Record<string, (model: string, place: string, why: string) => string> = {
+  'fetch failed': (model, place, why) =>
+    `model ${model} cannot be reached at ${place}: ${why}; check the address and the network`,
+  terminated: (model, place, why) =>
+    `model ${model} has ended the connection within its answer at ${place}: ${why}`,
 };
 
 /** Tells whether there was no connection, or it broke before an answer. */
@@ -20,18 +22,15 @@ export function isNoConnection(error: unknown): error is TypeError {
 export function fromConnection(error: unknown, { model, url }: { model: string; url: string }): unknown {
   const chain = causesOf(error);
   const broken = chain.find((each) => each instanceof TypeError && Object.hasOwn(messages, each.message));
-  if (!broken) return error;
+  const words = messages[broken?.message ?? ''];
+  if (!broken || !words) return error;
   const why =
     chain
       .slice(chain.indexOf(broken) + 1)
       .map(reasonOf)
       .find(Boolean) ?? broken.message;
   const place = URL.canParse(url) ? new URL(url).host : url;
-  return new MeshError(
-    'unavailable',
-    `model ${model} ${messages[broken.message]} at ${place}: ${why}; check the address and the network`,
-    { cause: error },
-  );
+  return new MeshError('unavailable', words(model, place, why), { cause: error });
 }
 
 /** Returns an error and its causes, from the outermost to the first one. */
