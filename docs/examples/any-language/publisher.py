@@ -4,26 +4,32 @@ python3 publisher.py ask exchange_agent "What is a euro in USD?"    prints the a
 python3 publisher.py run exchange_agent "What is a euro in USD?"    a durable run in a new session; prints its place
 """
 
+import argparse
 import sys
 import uuid
 
 from mesh_client import Connection, MeshError
 
 
-def main(verb, agent, text):
+def main():
+    parser = argparse.ArgumentParser(description="Asks an agent of a mesh, or gives it a durable run.")
+    parser.add_argument("verb", choices=["ask", "run"], help="ask: wait for the answer; run: a durable run in a new session")
+    parser.add_argument("agent", help="the name of the agent")
+    parser.add_argument("text", help="the message")
+    given = parser.parse_args()
     connection = Connection()
-    if verb == "ask":
-        print(connection.request(f"{connection.root}.agent.{agent}.ask", {"message": text})["text"])
-    elif verb == "run":
-        body = {"user": connection.service, "message": text}
-        ack = connection.store(f"{connection.root}.agent.{agent}.run.new", body, str(uuid.uuid4()))
-        print(f"accepted as number {ack['seq']}")
+    if given.verb == "ask":
+        print(connection.request(f"{connection.root}.agent.{given.agent}.ask", {"message": given.text})["text"])
     else:
-        sys.exit(f"{verb} is no verb: ask or run")
+        body = {"user": connection.service, "message": given.text}
+        ack = connection.store(f"{connection.root}.agent.{given.agent}.run.new", body, str(uuid.uuid4()))
+        print(f"accepted as number {ack['seq']}")
 
 
 if __name__ == "__main__":
     try:
-        main(*sys.argv[1:4])
+        main()
     except MeshError as error:
         sys.exit(str(error))
+    except KeyboardInterrupt:
+        sys.exit(130)

@@ -55,6 +55,8 @@ def serve_tool(name, description, parameters, function, version="0.1.0"):
             _start(connection, card, function, results)
             log("info", "started", service=connection.service)
         except (OSError, MeshError) as error:
+            if getattr(error, "code", "") == "invalid_argument":
+                sys.exit(str(error))
             log("warn", "could not connect", reason=str(error))
             stopping.wait(1)
             continue

@@ -1,30 +1,21 @@
-import { execFile, spawn } from 'node:child_process';
+import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { readFileSync, writeFileSync } from 'node:fs';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createEvent } from '@agentmesh/agent';
 import { connectNats } from '@agentmesh/bus';
 import { subjects } from '@agentmesh/protocol';
 import { pauseProcess } from '@agentmesh/testing';
 import { startNats } from '@agentmesh/testing/servers';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { mainProgram as main, runProgram as run } from './commands.fixture.ts';
 import { groups } from './groups.ts';
 import { lockFolder } from './local/data-lock.ts';
 import { makeProject } from './project.fixture.ts';
 
-const main = join(import.meta.dirname, 'main.ts');
 const page = readFileSync(join(import.meta.dirname, '../../../docs/configuration.md'), 'utf8');
-
-/** Runs the command as a person does. */
-function run(words: readonly string[], env: Record<string, string> = {}) {
-  return new Promise<{ exitCode: number; stdout: string; stderr: string }>((resolve) => {
-    // A process that does not end is killed, and then has no exit code.
-    const options = { env: { PATH: process.env.PATH, ...env }, timeout: 20_000 };
-    const child = execFile(process.execPath, [main, ...words], options, (_error, stdout, stderr) =>
-      resolve({ exitCode: child.exitCode ?? -1, stdout, stderr }),
-    );
-  });
-}
 
 describe('the operator command in its process', () => {
   it('shows its usage, also with an invalid configuration', async () => {
@@ -78,6 +69,42 @@ describe('the operator command in its process', () => {
     for (let n = 0; n < 3; n += 1) await bus.publish(subjects().sessionEvent(ref, 'i', 'agent_a'), event);
     expect(await promise).toBe(0);
     expect(errors).toBe('');
+  });
+
+  it.each([
+    [['ls']],
+    [['ask', 'helper', 'hi']],
+    [['doctor']],
+    [['streams', 'list']],
+    [['pending', 'list', '--all']],
+    [['sessions']],
+    [['user', 'export', 'app', 'ann', '/proc/agentmesh']],
+    [['join', 'x', '--kind', 'tool', '--keys', '/proc/agentmesh']],
+    [['accounts', 'list', '/proc/agentmesh']],
+    [['render', 'compose']],
+    [['dev']],
+    [['logs']],
+    [['rights', 'list', '/proc/agentmesh.json']],
+  ])('fails without a stack and without a warning of Node, also as JSON: %j', async (words) => {
+    const env = {
+      ...{ NATS_URL: 'nats://127.0.0.1:1', REDIS_URL: 'redis://127.0.0.1:1' },
+      MESH_GATEWAY_URL: 'http://127.0.0.1:2',
+    };
+    const cwd = await mkdtemp(join(tmpdir(), 'agentmesh-bare-'));
+    onTestFinished(() => rm(cwd, { recursive: true }));
+    // Warns all the time, once the program has begun.
+    const warn = "process.listenerCount('SIGTERM')&&process.emitWarning('experiment','ExperimentalWarning')";
+    const preload = `data:text/javascript,setInterval(()=>${warn},1).unref()`;
+    const ends = await Promise.all([
+      run(words, { ...env, NODE_OPTIONS: `--import ${preload}` }, cwd),
+      run([...words, '--json'], env, cwd),
+    ]);
+    for (const { exitCode, stdout, stderr } of ends) {
+      expect(exitCode).toBe(1);
+      expect(`${stdout}${stderr}`).not.toMatch(/Warning|^\s+at |node:internal|a defect of agentmesh/m);
+    }
+    const [, { stdout, stderr }] = ends;
+    for (const line of `${stdout}${stderr}`.trim().split('\n')) expect(() => JSON.parse(line)).not.toThrow();
   });
 
   it('refuses an unknown command', async () => {

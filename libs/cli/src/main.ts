@@ -33,12 +33,15 @@ async function main(words: readonly string[], signal: AbortSignal): Promise<numb
   try {
     return (await runCommand(words, surroundings, output)) ? 0 : 1;
   } catch (thrown) {
-    if (signal.aborted) return isPipeClosed ? 0 : 130;
+    if (isPipeClosed) return 0;
     const error = withAdvice(errorOf(thrown));
-    const { code, message } = error;
+    const { code, message, details } = error;
+    // What Ctrl-C breaks off fails in many ways; a command that has something to say about it says so.
+    if (signal.aborted && code !== 'cancelled') return 130;
     process.stderr.write(
-      `${words.includes('--json') ? JSON.stringify({ error: { code, message } }) : message}\n`,
+      `${words.includes('--json') ? JSON.stringify({ error: { code, message, ...(details && { details }) } }) : message}\n`,
     );
+    if (signal.aborted) return 130;
     return thrown instanceof WrongUsage ? 2 : 1;
   } finally {
     around?.[Symbol.dispose]();
@@ -50,23 +53,40 @@ const defects = [TypeError, RangeError, ReferenceError, SyntaxError];
 
 /**
  * Returns what went wrong in words for people. An error of the system, such as a full disk, has them itself. A
- * defect keeps its place in the code.
+ * defect shows its place in the code to those who ask for it.
  */
 function errorOf(thrown: unknown): MeshError {
   if (thrown instanceof MeshError || !(thrown instanceof Error)) return MeshError.from(thrown);
   const isDefect = defects.some((kind) => thrown instanceof kind);
-  const message = isDefect ? `a defect of agentmesh: ${thrown.stack}` : thrown.message;
+  const message = isDefect ? defectWords(thrown) : thrown.message;
   return new MeshError(isDefect ? 'internal' : 'failed_precondition', message, { cause: thrown });
 }
 
-/** Adds to the error of an absent mesh where to find one. */
+/** Returns the words for a defect: people cannot mend it, so its place in the code is for its report. */
+function defectWords(defect: Error): string {
+  const words = `a defect of agentmesh: ${defect.name}: ${defect.message}`;
+  return isFine
+    ? `${words}\n${defect.stack}`
+    : `${words}; with MESH_LOG_LEVEL=debug it shows its place in the code`;
+}
+
+/** Adds to the error of an absent server where to find one. A server that answers has a problem of another kind. */
 function withAdvice(error: MeshError): MeshError {
-  if (error.code !== 'unavailable') return error;
+  if (error.details?.absent === undefined) return error;
   const advice =
     'is the mesh running? Start one with agentmesh dev (in the repository npm start), or set NATS_URL and REDIS_URL to those of yours';
   return new MeshError('unavailable', `${error.message}\n${advice}`, { cause: error });
 }
 
+/** Tells whether the person wants to see what else is for developers alone. */
+const isFine = ['debug', 'trace'].includes(process.env.MESH_LOG_LEVEL ?? '');
+// Warnings of Node, such as those of experiments, tell the person of a command nothing.
+if (!isFine) process.removeAllListeners('warning');
+for (const event of ['uncaughtException', 'unhandledRejection'] as const)
+  process.on(event, (thrown) => {
+    process.stderr.write(`${errorOf(thrown).message}\n`);
+    process.exit(1);
+  });
 const stop = new AbortController();
 let isPipeClosed = false;
 // The reader of the output has gone, as in `agentmesh watch | head`.

@@ -35,6 +35,14 @@ describe('the tree of commands', () => {
     [['completon', 'bash'], 'there is no command "completon"; did you mean completion?'],
     [['cards', 'lst'], 'there is no command "cards lst"; did you mean cards list?'],
     [['cards', 'list', '--contxt', 'x'], 'cards list has no option --contxt; did you mean --context?'],
+    [['inti', 'shop'], 'there is no command "inti"; did you mean init?'],
+    [
+      ['ivnocations', 'shwo', 'e-1'],
+      'there is no command "ivnocations shwo"; did you mean invocations show?',
+    ],
+    [['ls', '--jsno'], 'ls has no option --jsno; did you mean --json?'],
+    [['ask', 'a', 'hi', '--suer', 'ann'], 'ask has no option --suer; did you mean --user?'],
+    [['--hlep'], 'name a command before "--hlep"; did you mean --help?'],
     [['cards', 'list', 'more'], 'cards list does not take "more"'],
     [['--json'], 'name a command before "--json"'],
     [['completion', 'csh'], 'there is no completion for "csh"; use bash, zsh or fish'],
@@ -62,6 +70,20 @@ describe('completion', () => {
     expect(await offered('agentmesh cards ')).toEqual(['list', 'remove']);
     expect(await offered('agentmesh --json cards r')).toEqual(['remove']);
     expect(await offered('agentmesh user delete ann --')).toEqual(['--yes', '--json', '--context', '--help']);
+  });
+
+  it('completes npx agentmesh, with options of npx and paths of the program', async () => {
+    expect(await offered('npx ag')).toEqual(['agentmesh']);
+    expect(await offered('npx agentmesh cards ')).toEqual(['list', 'remove']);
+    expect(await offered('npx --yes agentmesh cards r')).toEqual(['remove']);
+    expect(await offered('node_modules/.bin/agentmesh cards r')).toEqual(['remove']);
+    expect(await offered('npx other cards ')).toEqual([]);
+    const script = (await linesOf(place, ['completion', 'bash'])).join('\n');
+    const which = async (before: string) =>
+      (await promisify(execFile)('bash', ['-c', `${before}\n${script}\ncomplete -p npx`])).stdout;
+    expect(await which('')).toContain('_agentmesh npx');
+    expect(await which('complete -F _mine npx')).toBe('complete -F _mine npx\n');
+    expect(await help('completion')).toContain('It completes agentmesh and npx agentmesh');
   });
 
   it('is written for zsh and fish too, also as JSON', async () => {

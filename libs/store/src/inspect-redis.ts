@@ -12,6 +12,8 @@ export interface RedisInspection {
   /** The limit of the memory, in bytes; 0 for none. */
   maxMemory: number | undefined;
   usedMemory: number | undefined;
+  /** What Redis could not write to its disk at its last try: `aof`, `rdb`, or both; it then refuses writes. */
+  failedWrites: ('aof' | 'rdb')[];
   /** True if the functions of this release are loaded. */
   hasFunctions: boolean;
   /** The difference between the clock of Redis and ours, in ms, as far as it can be told. */
@@ -44,6 +46,7 @@ export async function inspectRedis(
     maxMemoryPolicy: (await setting('maxmemory-policy')) ?? info.get('maxmemory_policy'),
     maxMemory: number((await setting('maxmemory')) ?? info.get('maxmemory')),
     usedMemory: number(info.get('used_memory')),
+    failedWrites: failedWritesIn(info),
     hasFunctions: await hasFunctions(connection),
     clockSkewMs: await clockSkew(connection),
   };
@@ -53,6 +56,14 @@ async function infoOf(connection: RedisConnection): Promise<Map<string, string>>
   const text = String((await ifAllowed(connection, ['INFO'])) ?? '');
   const pairs = text.split('\n').map((line) => line.trim().split(':'));
   return new Map(pairs.map(([name = '', ...value]) => [name, value.join(':')]));
+}
+
+function failedWritesIn(info: Map<string, string>): RedisInspection['failedWrites'] {
+  const isFailed = (name: string) => info.get(name) === 'err';
+  return [
+    ...(isFailed('aof_last_write_status') ? (['aof'] as const) : []),
+    ...(isFailed('rdb_last_bgsave_status') ? (['rdb'] as const) : []),
+  ];
 }
 
 function settingIn(reply: unknown): string | undefined {

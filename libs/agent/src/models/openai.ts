@@ -3,6 +3,7 @@ import type { Content, FunctionDeclaration, GenerateContentConfig, Part } from '
 import OpenAI, { type ClientOptions } from 'openai';
 import { assertStream, BaseLlm, type LlmRequest, type LlmResponse } from '../base/base-llm.ts';
 import { FinishReason } from '../schema/genai.ts';
+import { fromConnection } from './no-connection.ts';
 import { toJsonSchema, toMessages, toTools } from './openai-messages.ts';
 
 export interface OpenAiOptions {
@@ -41,7 +42,7 @@ export class OpenAiLlm extends BaseLlm {
     signal?: AbortSignal,
   ): AsyncGenerator<LlmResponse, void, void> {
     assertStream(stream);
-    const { chat } = this.#connect();
+    const { chat, baseURL: url } = this.#connect();
     const body = toBody(request);
     const options = signal ? { signal } : {};
     try {
@@ -51,7 +52,7 @@ export class OpenAiLlm extends BaseLlm {
       } else yield toResponse(await chat.completions.create({ ...body, stream: false }, options));
     } catch (error) {
       signal?.throwIfAborted();
-      throw error;
+      throw fromConnection(error, { model: request.model, url });
     }
   }
 

@@ -1,6 +1,7 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import type { HttpRetryOptions } from '@google/genai';
 import { isApiError } from '../schema/genai.ts';
+import { isNoConnection } from './no-connection.ts';
 
 /**
  * The default retries. They are enough for a short failure, and few enough that a fallback model is tried
@@ -50,6 +51,5 @@ export function waitMs(attempt: number, options: HttpRetryOptions): number {
 
 function mayPass(error: unknown, statuses: readonly number[]): boolean {
   if (isApiError(error)) return statuses.includes(error.status);
-  // This is fetch's error when there is no connection, or when it breaks before an answer.
-  return error instanceof TypeError && error.message === 'fetch failed';
+  return isNoConnection(error);
 }

@@ -52,7 +52,7 @@ describe('several models as one', () => {
     const bad = await scriptedModel({ text: 'one two', cutAfter: 1 });
     const good = await scriptedModel({ text: 'never' });
     const llm = new RoutedLlm({ models: { bad: bad.llm, good: good.llm } });
-    expect(await answers(llm, 'sse')).toEqual(['root: one', 'root: fails UNKNOWN_ERROR']);
+    expect(await answers(llm, 'sse')).toEqual(['root: one', 'root: fails unavailable']);
     expect(good.requests).toHaveLength(0);
   });
 

@@ -88,7 +88,7 @@ describe('a routed agent', () => {
     const words = await chat(new RoutedAgent({ name: 'routed', agents: [cut.agent, two.agent] }));
     expect((await words.say('hi', { streamingMode: 'sse' })).map(brief)).toEqual([
       'cut: one',
-      'cut: fails UNKNOWN_ERROR',
+      'cut: fails unavailable',
     ]);
     const calls = await chat(new RoutedAgent({ name: 'routed', agents: [late.agent, other.agent] }));
     expect((await calls.say('hi')).map(brief)).toEqual([

@@ -1,4 +1,4 @@
-import { type Card, cardSchema, header, subjects } from '@agentmesh/protocol';
+import { type Card, cardSchema, every, header, subjects } from '@agentmesh/protocol';
 import { until } from '@agentmesh/testing';
 import { describe, expect, it } from 'vitest';
 import { ask, echo, expectCode, gather, textOf } from './expect.ts';
@@ -123,6 +123,33 @@ export function describeDiscovery({ connect, openLink, provision, kill, name }: 
 
       await registered.stop();
       expect(await caller.isServed(agent)).toBe(false);
+    });
+
+    it('counts the items of a queue under its pattern, once each, when they are done', async () => {
+      const agent = name('agent');
+      await provision([agent]);
+      const [service, link] = await Promise.all([connect('s'), openLink()]);
+      const run = names.agentRun(agent, every);
+      await service.register({ kind: 'agent', name: agent, version: '1.0.0', description: '' }, [run]);
+      let deliveries = 0;
+      await service.consumeRuns(
+        agent,
+        async () => {
+          deliveries += 1;
+          return deliveries === 1 ? { done: false, delayMs: 1 } : { done: true };
+        },
+        { slots: 1 },
+      );
+      for (const n of [1, 2])
+        await service.enqueue(names.agentRun(agent, `s${n}`), n, { messageId: `${agent}:${n}` });
+      await until(() => deliveries === 3);
+      const counted = await until(async () => {
+        const replies = await ask(link, `$SRV.STATS.${agent}`, '');
+        const reply = await until(() => replies[0]);
+        const [endpoint] = JSON.parse(textOf(reply)).endpoints;
+        return endpoint.num_requests >= 2 && endpoint;
+      });
+      expect(counted).toMatchObject({ name: 'run', subject: run, num_requests: 2, num_errors: 0 });
     });
 
     it('tells whether a service is served', async () => {

@@ -76,7 +76,8 @@ export function createBus(parts: BusParts): Bus {
   async function work(queue: QueueName, handler: WorkHandler, options: ConsumeOptions): Promise<Started> {
     await whenConnected(link);
     const source = await link.openWork(queue);
-    return keep(Promise.resolve(consume(shared, source, handler, options)));
+    const countedAs = subjects.workSubject(queue.kind, queue.name);
+    return keep(Promise.resolve(consume(shared, source, handler, { ...options, countedAs })));
   }
 
   async function dispose() {

@@ -35,7 +35,8 @@ export async function register(
   const identity = { name, id: replica, version, metadata: { kind, name, replica } };
   const started = new Date().toISOString();
   const endpoint = (subject: string) => ({
-    name: subject.slice(subject.lastIndexOf('.') + 1),
+    // The protocol allows no wildcard in a name.
+    name: subject.split('.').findLast((token) => token !== '*') ?? '',
     subject,
     queue_group: queueGroup,
   });

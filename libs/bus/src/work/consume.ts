@@ -9,6 +9,9 @@ import { createMessage } from '../messages/create-message.ts';
 
 export type WorkHandler = (item: WorkItem) => Promise<WorkOutcome>;
 
+/** The options of a consumer with the name of its counters: the subject of the whole queue. */
+type CountedOptions = ConsumeOptions & { countedAs: string };
+
 export interface Worker {
   link: BrokerLink;
   claims: Claims;
@@ -34,7 +37,7 @@ export function consume(
   worker: Worker,
   source: WorkSource,
   handler: WorkHandler,
-  { slots }: ConsumeOptions,
+  { slots, countedAs }: CountedOptions,
 ): Started {
   assertPositive('slots', slots);
   const handBack = new AbortController();
@@ -53,7 +56,7 @@ export function consume(
     busy += 1;
     const settled =
       withdrawn === undefined
-        ? workOn(worker, source, delivery, handler, { handBack: handBack.signal, free })
+        ? workOn(worker, source, delivery, handler, { countedAs, handBack: handBack.signal, free })
         : giveBack(delivery, withdrawn).finally(free);
     unsettled.add(settled);
     void settled.finally(() => unsettled.delete(settled));
@@ -90,6 +93,8 @@ async function giveBack(delivery: Delivery, withdrawn: Promise<void>): Promise<v
 }
 
 interface Slot {
+  /** The subject under which a finished item counts: messages of one queue have as many subjects as sessions. */
+  countedAs: string;
   /** Aborted when the worker hands its items back. */
   handBack: AbortSignal;
   /** Called once, when the handler is done: the acknowledgement does not need the slot. */
@@ -102,17 +107,19 @@ async function workOn(
   source: WorkSource,
   delivery: Delivery,
   handler: WorkHandler,
-  { handBack, free }: Slot,
+  { countedAs, handBack, free }: Slot,
 ): Promise<void> {
   const { attempt, key, place, subject } = delivery;
-  const count = stats.start(subject);
+  const count = stats.start(countedAs);
   const alive = setInterval(() => delivery.working(), Math.max(1, source.ackWaitMs / 3));
   let failure: unknown;
+  let isDone = false;
   try {
     const outcome = await (async () => {
       const item: WorkItem = { ...(await wholeMessage(claims, delivery)), attempt, key, place };
       return await unlessHandedBack(handler, item, handBack);
     })().finally(free);
+    isDone = outcome.done;
     if (outcome.done) {
       await delivery.ack();
       claims.drop(delivery);
@@ -124,7 +131,8 @@ async function workOn(
     delivery.nak(afterThrowMs);
   } finally {
     clearInterval(alive);
-    count(failure);
+    // An item that waits, or that goes to another replica, is no work of this one.
+    if (isDone || failure !== undefined) count(failure);
   }
 }
 

@@ -23,6 +23,10 @@ export interface Surroundings {
   write(part: { text: string; json: unknown }): void;
   /** Prints a piece of a line for people, as it is. With `--json` it prints nothing. */
   type(piece: string): void;
+  /** True when a person sees stderr. */
+  readonly isTerminal: boolean;
+  /** Prints a remark for people on stderr, beside the output. With `--json` it prints nothing. */
+  remark(line: string): void;
   /** Asks the person a question. Returns undefined at the end of the input. */
   ask(question: string): Promise<string | undefined>;
 }

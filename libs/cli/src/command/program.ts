@@ -25,6 +25,9 @@ const { version } = createRequire(import.meta.url)('../../package.json') as { ve
 
 const exitCodes = `Exit codes: 0 done; 1 the command failed, or found a problem; 2 wrong usage; 130 stopped by Ctrl-C in the middle of its work.`;
 
+/** The options of every command. */
+export const commonFlags = ['--json', '--context', '--help'];
+
 type Run = (command: Command, args: string[], options: Options, common: CommonOptions) => Promise<void>;
 
 /** Makes the tree of commands, which calls `run` for the command of the words. */
@@ -139,7 +142,11 @@ function assertCommand(tree: Tree, words: readonly string[]): void {
     if (words.some((word) => word === '--help' || word === '-h')) return;
     throw new WrongUsage(`${group} needs one more word`, usageOfGroup(tree, group));
   }
-  if (first.startsWith('-')) throw new WrongUsage(`name a command before ${JSON.stringify(first)}`);
+  if (first.startsWith('-')) {
+    const option = nearest(first, ['--help', '--version']);
+    const advice = option && !commonFlags.includes(first) ? `; did you mean ${option}?` : '';
+    throw new WrongUsage(`name a command before ${JSON.stringify(first)}${advice}`);
+  }
   const names = Object.keys(tree.commands);
   const input =
     isComplete && (group !== undefined || isNearGroup(tree, first)) ? `${first} ${second}` : first;
@@ -163,12 +170,7 @@ function usageError(tree: Tree, words: readonly string[], { code, message }: Com
   const text = message.replace(/^error: /, '').split('\n')[0] ?? '';
   if (code === 'commander.unknownOption') {
     const [, option = ''] = /'([^']+)'/.exec(text) ?? [];
-    const known = [
-      '--json',
-      '--context',
-      '--help',
-      ...(command?.options ?? []).map(({ flags }) => flags.split(' ')[0] ?? ''),
-    ];
+    const known = [...commonFlags, ...(command?.options ?? []).map(({ flags }) => flags.split(' ')[0] ?? '')];
     const meant = nearest(option, known);
     return new WrongUsage(`${name} has no option ${option}${meant ? `; did you mean ${meant}?` : ''}`, usage);
   }

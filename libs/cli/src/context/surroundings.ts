@@ -2,7 +2,7 @@ import { createInterface, type Interface } from 'node:readline';
 import { type DeadLetters, type OperatorOptions, openDeadLetters } from '@agentmesh/bus';
 import { type ConnectedMesh, connectService, natsTlsOf } from '@agentmesh/mesh';
 import { MeshError } from '@agentmesh/protocol';
-import { createLogger, readConfig, serviceConfig } from '@agentmesh/service';
+import { createLogger, readConfig, serviceConfig, textLine } from '@agentmesh/service';
 import type { Surroundings } from '../command/command.ts';
 import { gatewayKeyVariable, gatewayVariable } from './context-file.ts';
 import { type FoundMesh, findMesh } from './find-mesh.ts';
@@ -35,11 +35,12 @@ export function surroundingsOf(options: SurroundingsOptions): Surroundings & Dis
     found ??= findMesh({ env, cwd }, context);
     return found;
   };
+  const isFine = ['debug', 'trace'].includes(env.MESH_LOG_LEVEL ?? '');
   const log = createLogger({
     service: 'operator',
     replica: String(process.pid),
-    level: 'warn',
-    destination: process.stderr,
+    level: isFine ? 'debug' : 'warn',
+    destination: { write: (line) => void process.stderr.write(isFine ? line : remarkOf(line, json)) },
   });
   return {
     get config() {
@@ -69,9 +70,20 @@ export function surroundingsOf(options: SurroundingsOptions): Surroundings & Dis
     type: (piece) => {
       if (!json) typed(piece);
     },
+    isTerminal: process.stderr.isTTY === true,
+    remark: (line) => {
+      if (!json) process.stderr.write(`${line}\n`);
+    },
     ask: (question) => terminal.ask(question),
     [Symbol.dispose]: () => terminal.close(),
   };
+}
+
+/** Returns a line of the log without stacks: people see what happened, and no place in the code. */
+function remarkOf(line: string, json: boolean): string {
+  const { err, ...record } = JSON.parse(line) as { err?: { message?: string } };
+  const remark = JSON.stringify({ ...record, ...(err?.message !== undefined && { reason: err.message }) });
+  return json ? `${remark}\n` : textLine(remark);
 }
 
 function noServers(source: string): MeshError {

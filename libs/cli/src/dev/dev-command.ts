@@ -69,6 +69,8 @@ async function runDev([dir = '.']: string[], around: Surroundings, options: Opti
   const folder = join(root, meshFolder);
   assertRunnable(findServices(root));
   const env = withEnvFile(root, around.env);
+  // Else the gateway alone would not start, and the mesh would run without one.
+  if (env.MESH_ADK_WEB) (await import('@agentmesh/gateway/web')).findWebUi(env.MESH_ADK_WEB, placesOf(root));
   const port = readPort(options.text('port') ?? (env.MESH_HTTP_PORT || undefined));
   const replicas = readReplicas(options.list('replicas'));
   const choice = { model: options.text('model'), modelUrl: options.text('modelUrl') };
@@ -89,6 +91,11 @@ async function runDev([dir = '.']: string[], around: Surroundings, options: Opti
   const servers = options.text('servers') ?? 'auto';
   await run({ root, env, folder, servers, port, model, replicas, level, log, signal: around.signal });
   return undefined;
+}
+
+/** Returns the files from which the package of the web UI is searched, as the gateway does. */
+function placesOf(root: string): string[] {
+  return [import.meta.resolve('@agentmesh/gateway/web'), join(root, 'package.json')];
 }
 
 /** Returns the environment with the variables of the project's `.env`; those that are set already count. */

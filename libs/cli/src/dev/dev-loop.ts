@@ -254,6 +254,10 @@ export class DevLoop implements AsyncDisposable {
     return {
       ...environmentOf(kind, this.#options.env),
       ...this.#servers?.variables,
+      // Node's experiments are not the user's: a warning of each process would hide those of the services.
+      NODE_OPTIONS: [this.#options.env.NODE_OPTIONS, '--disable-warning=ExperimentalWarning']
+        .filter(Boolean)
+        .join(' '),
       MESH_LOG_FORMAT: 'json',
       MESH_LOG_LEVEL: isFine ? this.#options.level : 'info',
     };
@@ -270,14 +274,8 @@ export class DevLoop implements AsyncDisposable {
     const { credsFile, variables } = this.#servers;
     const { say } = this.#options.log;
     const known = () => this.#definitions.map(({ manifest }) => manifest.name);
-    this.#owners.use(
-      watchOrphans({
-        address: { url: variables.NATS_URL ?? '', credsFile },
-        known,
-        say,
-        signal: this.#stopping.signal,
-      }),
-    );
+    const address = { url: variables.NATS_URL ?? '', credsFile };
+    this.#owners.use(watchOrphans({ address, known, say, signal: this.#stopping.signal }));
   }
 
   #warnOfUnknownReplicas(): void {

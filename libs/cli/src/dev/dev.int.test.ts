@@ -1,4 +1,5 @@
 import { execFile } from 'node:child_process';
+import { existsSync } from 'node:fs';
 import { readFile, rm, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
@@ -58,7 +59,7 @@ describe('agentmesh dev', () => {
       expect.stringMatching(/^In Paris it is/),
     ]);
     expect((await linesOf(place, ['ls'])).join('\n')).toMatch(
-      /agent {2}helper .* replicas: 2 {2}requests: \d+ {2}errors: 0 .*\ntool {2}get_time .* requests: [1-9]/,
+      /agent {2}helper {2}0\.1\.0 .* replicas: 2 {2}requests: 0 {2}runs: 2 {2}errors: 0 .*\ntool {2}get_time {2}0\.1\.0 .* requests: 2/,
     );
     expect((await linesOf(place, ['doctor'])).at(-1)).toBe('no problem was found');
     const logs = await linesOf(place, ['logs', 'get_time', '--lines', '2']);
@@ -179,6 +180,19 @@ describe('agentmesh dev', () => {
     await endProcess(dev.child, 'SIGKILL');
     await until(async () => (await processesOf(dev?.project.root ?? '')).length === 0, patience);
   }, 120_000);
+
+  it('names the package of the web UI that is not installed, before anything starts', async () => {
+    await using project = await makeProject();
+    const place = {
+      env: { PATH: process.env.PATH, MESH_ADK_WEB: join(project.root, 'ui') },
+      cwd: project.root,
+    };
+    await expect(linesOf(place, ['dev'])).rejects.toMatchObject({
+      code: 'failed_precondition',
+      message: expect.stringContaining('in the package @google/adk-devtools it is dist/browser'),
+    });
+    expect(existsSync(join(project.root, '.agentmesh/logs'))).toBe(false);
+  });
 
   it.each([
     [['--replicas', 'helper'], '--replicas must be <service>=<1 to 50>'],

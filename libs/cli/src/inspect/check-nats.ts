@@ -11,8 +11,8 @@ const provenMinor = 10;
 export async function checkNats(address: OperatorOptions): Promise<Checked> {
   try {
     const facts = await inspectNats(address);
-    const { jetStream, problem } = facts;
-    const details = jetStream ? streamFindings(jetStream, facts) : [noJetStream(problem)];
+    const { jetStream } = facts;
+    const details = jetStream ? streamFindings(jetStream, facts) : [noJetStream(facts)];
     return { facts: [`NATS ${facts.version}`], findings: [...versionFindings(facts), ...details] };
   } catch (error) {
     const { code, message } = MeshError.from(error);
@@ -42,7 +42,7 @@ function versionFindings({ version, cluster }: NatsInspection): Finding[] {
   ];
 }
 
-function noJetStream(problem: MeshError | undefined): Finding {
+function noJetStream({ problem, isSilent }: NatsInspection): Finding {
   if (problem?.code === 'permission_denied') {
     return {
       check: 'nats-rights',
@@ -50,6 +50,16 @@ function noJetStream(problem: MeshError | undefined): Finding {
       problem: `this NATS user may not look at JetStream: ${problem.message}`,
       cost: 'the commands for operators cannot work',
       remedy: 'log in as the user provision, or use its credentials',
+    };
+  }
+  if (isSilent) {
+    return {
+      check: 'jetstream-silent',
+      level: 'error',
+      problem: 'NATS answers, and its JetStream does not: it stops when the disk of nats-server is full',
+      cost: 'no run and no file is accepted, and no service starts',
+      remedy:
+        'look into the log of nats-server and at its disk (df); free the disk, then restart nats-server',
     };
   }
   return {
@@ -62,7 +72,7 @@ function noJetStream(problem: MeshError | undefined): Finding {
 }
 
 function streamFindings(facts: JetStreamFacts, { cluster }: NatsInspection): Finding[] {
-  const { storage, maxStorage, streams, missing } = facts;
+  const { storage, maxStorage, streams, missing, writeProblem } = facts;
   const inMemory = streams.filter(({ isInMemory }) => isInMemory).map(({ name }) => name);
   const single = streams.filter(({ replicas }) => replicas === 1).map(({ name }) => name);
   const findings: (Finding | false)[] = [
@@ -72,6 +82,14 @@ function streamFindings(facts: JetStreamFacts, { cluster }: NatsInspection): Fin
       problem: `streams of the mesh are missing: ${missing.join(', ')}`,
       cost: 'services that use them do not start, or fail',
       remedy: 'run the provisioning step (deploy/README.md), or check MESH_NAMESPACE',
+    },
+    writeProblem !== undefined && {
+      check: 'nats-disk',
+      level: 'error',
+      problem: `NATS cannot write to its disk: ${writeProblem.message}`,
+      cost: 'no run and no file is accepted, and services cannot announce themselves',
+      remedy:
+        'free the disk of nats-server (df); when JetStream does not come back by itself, restart the server',
     },
     inMemory.length > 0 && {
       check: 'stream-storage',

@@ -6,6 +6,7 @@ import type { Checked, Finding } from './finding.ts';
 /** The clocks of processes may differ by so much, in ms. */
 const mostSkewMs = 1_000;
 const fullShare = 0.8;
+const files = { aof: 'the append-only file', rdb: 'the snapshot' };
 
 /** Checks Redis: version, persistence, eviction, memory, functions, clock. */
 export async function checkRedis({ redisUrl, redisCaFile }: ServiceConfig): Promise<Checked> {
@@ -26,7 +27,15 @@ export async function checkRedis({ redisUrl, redisCaFile }: ServiceConfig): Prom
 }
 
 function findingsOf(facts: RedisInspection): Finding[] {
-  const { version, appendOnly, maxMemoryPolicy, maxMemory = 0, usedMemory = 0, clockSkewMs } = facts;
+  const {
+    version,
+    appendOnly,
+    failedWrites,
+    maxMemoryPolicy,
+    maxMemory = 0,
+    usedMemory = 0,
+    clockSkewMs,
+  } = facts;
   const findings: (Finding | false)[] = [
     version !== undefined &&
       Number.parseInt(version, 10) < 7 && {
@@ -36,6 +45,13 @@ function findingsOf(facts: RedisInspection): Finding[] {
         cost: 'it has no functions, so no service starts',
         remedy: 'install Redis 7.0 or newer, or Valkey 8',
       },
+    failedWrites.length > 0 && {
+      check: 'redis-disk',
+      level: 'error',
+      problem: `Redis could not write to its disk at its last try (${failedWrites.map((kind) => files[kind]).join(', ')})`,
+      cost: 'it refuses writes: no event can be committed, and no session is made',
+      remedy: 'free the disk of Redis (df), or correct its folder (CONFIG GET dir), then redis-cli BGSAVE',
+    },
     appendOnly === false && {
       check: 'redis-persistence',
       level: 'error',

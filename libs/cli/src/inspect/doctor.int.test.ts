@@ -1,13 +1,15 @@
 import { chmod, mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { connectNats, provision } from '@agentmesh/bus';
+import { type Bus, connectNats, provision } from '@agentmesh/bus';
 import { subjects } from '@agentmesh/protocol';
-import { provisionRedis } from '@agentmesh/store';
+import { connectRedis, provisionRedis } from '@agentmesh/store';
+import { until } from '@agentmesh/testing';
 import { startNats, startRedis } from '@agentmesh/testing/servers';
 import { afterEach, describe, expect, it, onTestFinished, vi } from 'vitest';
-import { jsonOf, linesOf, type Place } from '../commands.fixture.ts';
+import { jsonOf, linesOf, type Place, runProgram } from '../commands.fixture.ts';
 import { writeContextFile } from '../context/context-file.ts';
+import { canMount, mountDisk } from './disk.fixture.ts';
 import type { Finding } from './finding.ts';
 
 type Env = Record<string, string>;
@@ -45,6 +47,12 @@ async function findingsOf(place: Place): Promise<Finding[]> {
 
 /** Returns the names of the checks that found something. */
 const checksOf = async (env: Env) => (await findingsOf({ env })).map(({ check }) => check);
+
+/** Publishes until NATS takes no more. */
+async function fill(bus: Bus): Promise<void> {
+  for (let n = 0; n < 100; n += 1)
+    await bus.enqueue(subjects().agentRun('lost', 's'), 'x'.repeat(100_000), { messageId: `m${n}` });
+}
 
 describe('agentmesh doctor', () => {
   afterEach(() => vi.useRealTimers());
@@ -119,6 +127,66 @@ describe('agentmesh doctor', () => {
     const absent = { NATS_URL: 'nats://127.0.0.1:1', REDIS_URL: 'redis://127.0.0.1:1' };
     expect(await checksOf(absent)).toEqual(['redis-connection', 'nats-connection']);
   });
+
+  it('finds a Redis that cannot write to its disk, and commands do not ask whether the mesh runs', async () => {
+    const dataDir = await mkdtemp(join(tmpdir(), 'agentmesh-disk-'));
+    const env = await startMesh({ redis: { dataDir, extraArgs: ['--save', '3600 1'] } });
+    const redis = await connectRedis({ url: env.REDIS_URL });
+    onTestFinished(() => redis[Symbol.asyncDispose]());
+    await rm(dataDir, { recursive: true });
+    await redis.run((client) => client.call('BGSAVE'));
+    const [finding, ...more] = await until(async () => {
+      const found = await findingsOf({ env });
+      return found.length > 0 && found;
+    });
+    expect(more).toEqual([]);
+    expect(finding).toMatchObject({
+      check: 'redis-disk',
+      level: 'error',
+      problem: 'Redis could not write to its disk at its last try (the snapshot)',
+      remedy: expect.stringContaining('free the disk'),
+    });
+    const words = ['user', 'delete', 'app', 'ann', '--yes'];
+    expect(await runProgram(words, env)).toMatchObject({
+      exitCode: 1,
+      stderr: 'redis cannot write to its disk; repair the disk\n',
+    });
+    const { stderr } = await runProgram([...words, '--json'], env);
+    expect(JSON.parse(stderr)).toMatchObject({ error: { code: 'unavailable' } });
+  });
+
+  it('finds a JetStream without space, and publishers learn it', async () => {
+    const env = await startMesh({ nats: { maxFileBytes: 2_000_000 } });
+    await using bus = await connectNats({ url: env.NATS_URL, service: 'agent_lost', cards: false });
+    await expect(fill(bus)).rejects.toMatchObject({
+      code: 'resource_exhausted',
+      message: expect.stringContaining('JetStream has no space left: free the disk of nats-server'),
+    });
+  });
+
+  it.skipIf(!canMount())(
+    'finds a NATS whose disk is full',
+    async () => {
+      using disk = mountDisk(8);
+      const env = await startMesh({ nats: { dataDir: disk.path } });
+      await using bus = await connectNats({ url: env.NATS_URL, service: 'agent_lost', cards: false });
+      disk.fill();
+      // NATS says it, or stops its JetStream without a word.
+      await expect(fill(bus)).rejects.toMatchObject({
+        message: expect.stringMatching(/free the disk|disk is full/),
+      });
+      expect(await findingsOf({ env })).toMatchObject([
+        {
+          check: expect.stringMatching(/^(nats-disk|jetstream-silent)$/),
+          remedy: expect.stringContaining('free the disk'),
+        },
+      ]);
+      const { exitCode, stderr } = await runProgram(['cards', 'remove', 'agent', 'lost'], env);
+      expect(exitCode).toBe(1);
+      expect(stderr).not.toContain('is the mesh running');
+    },
+    60_000,
+  );
 
   it('finds a clock that is wrong', async () => {
     const env = await startMesh();

@@ -12,7 +12,7 @@ export const doctorCommand: Command = {
   usage: '',
   meaning:
     'looks for problems of a mesh: settings, servers, persistence, streams, clocks, queues; says what they may cost and what to do',
-  more: 'It only reads. The exit code is 1 when it finds a problem.',
+  more: 'It changes nothing; to see whether NATS can write, it stores a message in a stream of its own and removes it. The exit code is 1 when it finds a problem.',
   async run(_, around) {
     return reportOf(await examine(around));
   },

@@ -7,7 +7,7 @@ import { orphanSentence } from '../local/orphan-watch.ts';
 export const listServicesCommand: Command = {
   usage: '',
   meaning:
-    'lists agents and tools: version, app, replicas, requests and errors since their start, messages in their queues; and messages that no service takes',
+    'lists agents and tools: version, app, replicas; requests, runs or jobs, and errors since their start; messages in their queues; and messages that no service takes',
   async run(_, around) {
     const address = operatorOf(around);
     await using cards = await openCards(address);
@@ -34,10 +34,12 @@ export const listServicesCommand: Command = {
     const report = listReport(rows, ({ kind, name, version, replicas, waiting, working, ...row }) => {
       const app = 'app' in row ? `app ${row.app}` : '';
       const loads = replicas.flatMap(({ load }) => load ?? []);
-      const load =
-        loads.length === replicas.length
-          ? `requests: ${sum(loads.map((each) => each.requests))}  errors: ${sum(loads.map((each) => each.errors))}`
-          : 'requests: not counted';
+      const counts = [
+        `requests: ${sum(loads.map((each) => each.requests))}`,
+        `${kind === 'agent' ? 'runs' : 'jobs'}: ${sum(loads.map((each) => each.work))}`,
+        `errors: ${sum(loads.map((each) => each.errors))}`,
+      ];
+      const load = loads.length === replicas.length ? counts.join('  ') : 'requests: not counted';
       const parts = [kind, name, version, app, `replicas: ${replicas.length}`, load];
       return [...parts, `working: ${working}`, `waiting: ${waiting}`].filter(Boolean).join('  ');
     });

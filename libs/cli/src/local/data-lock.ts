@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
-import { chmod, link, mkdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { chmod, link, readFile, rm, writeFile } from 'node:fs/promises';
 import { MeshError } from '@agentmesh/protocol';
+import { makeFolder } from './make-folder.ts';
 
 /**
  * Locks a data folder for this process: two servers on the same files would overwrite each other's data.
@@ -13,7 +14,7 @@ export async function lockFolder(
   advice = 'stop it, or set MESH_DATA_DIR to another folder',
 ): Promise<AsyncDisposable> {
   const file = `${folder}/mesh.pid`;
-  await mkdir(folder, { recursive: true, mode: 0o700 });
+  await makeFolder(folder, 0o700);
   // The folder holds the passwords and the data of the mesh.
   await chmod(folder, 0o700);
   // The lock must appear with its contents: an empty one would count as left over.

@@ -18,6 +18,7 @@ import { MeshError, nearest } from '@agentmesh/protocol';
 import { type Commands, listReport, type Report, type Surroundings } from '../command/command.ts';
 import { Misuse } from '../command/program.ts';
 import { connectTimeoutMs } from '../context/surroundings.ts';
+import { makeFolder } from '../local/make-folder.ts';
 import { addTraces, removeTraces } from './service-traces.ts';
 
 /** The commands for accounts in the JWT form, and for the rights of both forms, by their words. */
@@ -27,6 +28,7 @@ export const accountCommands: Commands = {
     meaning:
       "makes an operator's keys and the configuration of nats-server in a new folder (docs/accounts.md)",
     async run([path = '']) {
+      await makeFolder(path, 0o700);
       const folder = await initAccounts(path);
       const lines = [
         `${folder.path} holds the keys of the operator; keep a copy in a safe place`,

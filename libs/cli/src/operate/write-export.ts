@@ -5,6 +5,7 @@ import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { exportUserData, type Mesh, type UserRecord } from '@agentmesh/mesh';
 import { encodeToken, MeshError } from '@agentmesh/protocol';
+import { makeFolder } from '../local/make-folder.ts';
 
 type Of<K extends UserRecord['kind']> = Extract<UserRecord, { kind: K }>;
 
@@ -23,7 +24,7 @@ export async function writeExport(
   user: { appName: string; userId: string },
   folder: string,
 ): Promise<Record<string, number>> {
-  await mkdir(folder, { recursive: true, mode: 0o700 });
+  await makeFolder(folder, 0o700);
   if ((await readdir(folder)).length > 0) {
     throw new MeshError('failed_precondition', `${folder} is not empty; name a new folder`);
   }

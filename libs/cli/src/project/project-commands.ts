@@ -1,5 +1,5 @@
 import { existsSync, readFileSync } from 'node:fs';
-import { mkdir, open, readdir, rm } from 'node:fs/promises';
+import { open, readdir, rm } from 'node:fs/promises';
 import { basename, dirname, join, relative, resolve } from 'node:path';
 import { MeshError } from '@agentmesh/protocol';
 import { z } from 'zod';
@@ -7,6 +7,7 @@ import type { CommandOption, Commands } from '../command/command.ts';
 import { Misuse } from '../command/program.ts';
 import { findServices } from '../dev/project.ts';
 import { readManifests } from '../dev/read-manifests.ts';
+import { makeFolder } from '../local/make-folder.ts';
 import { baseFiles, exampleFiles, type ProjectFiles } from './project-files.ts';
 import { type AddedKind, serviceFiles } from './service-files.ts';
 
@@ -90,16 +91,16 @@ async function writeFiles(root: string, files: ProjectFiles): Promise<void> {
   const made: string[] = [];
   try {
     for (const [path, text] of Object.entries(files)) {
-      const first = await mkdir(join(root, dirname(path)), { recursive: true });
+      const first = await makeFolder(join(root, dirname(path)));
       if (first !== undefined) made.push(first);
       const file = join(root, path);
-      const written = await open(file, 'wx');
+      await using written = await open(file, 'wx');
       made.push(file);
       await written.writeFile(text);
-      await written.close();
     }
   } catch (error) {
-    for (const each of made.reverse()) await rm(each, { recursive: true, force: true });
+    // The error that people must see is the first one.
+    for (const each of made.reverse()) await rm(each, { recursive: true, force: true }).catch(() => {});
     throw error;
   }
 }

@@ -140,12 +140,18 @@ export const getTimeTool = new FunctionTool({
 `;
 
 const exampleTest = `import { App, Gemini, InMemoryRunner, LlmAgent } ${from('agentmesh')};
-import { startScriptedGemini } ${from('agentmesh/testing')};
+import { latestFunctionResponses, type ModelScript, startScriptedGemini } ${from('agentmesh/testing')};
 import { expect, it } ${from('vitest')};
-import { script } ${from('../../model.script.ts')};
 import { getTimeTool } ${from('./tool.ts')};
 
-it('answers an agent in the same process, with the scripted model', async () => {
+/** Answers in the place of a model: asks for the time, then tells it. */
+const script: ModelScript = (request) => {
+  const [result] = latestFunctionResponses(request);
+  if (!result) return { calls: [{ name: 'get_time', args: { city: 'Tokyo' } }] };
+  return { text: \`In \${result.response?.city} it is \${result.response?.time}.\` };
+};
+
+it('answers an agent in the same process, with a scripted model', async () => {
   await using server = await startScriptedGemini({ script });
   const model = new Gemini({ model: 'scripted', apiKey: 'scripted', baseUrl: server.url });
   const rootAgent = new LlmAgent({ name: 'tester', model, tools: [getTimeTool] });

@@ -1,6 +1,6 @@
 import { execFile } from 'node:child_process';
 import { readFileSync } from 'node:fs';
-import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
@@ -84,6 +84,54 @@ describe('a new project', () => {
       ['.gitignore', 'README.md', 'biome.json', 'package.json', 'tsconfig.json'].sort(),
     );
   });
+
+  /** Runs a command that may write no file of more than some blocks of 512 bytes, as on a disk that is full. */
+  function onFullDisk(cwd: string, blocks: number, ...words: string[]) {
+    const script = `ulimit -f ${blocks}; exec "$0" "$@"`;
+    const args = ['-c', script, process.execPath, join(import.meta.dirname, '../main.ts'), ...words];
+    return promisify(execFile)('sh', args, { cwd, env: { PATH: process.env.PATH }, timeout: 60_000 });
+  }
+
+  it('leaves nothing behind when a file cannot be written', async () => {
+    const folder = await mkdtemp(join(tmpdir(), 'agentmesh-full-'));
+    onTestFinished(() => rm(folder, { recursive: true }));
+    await mkdir(join(folder, 'kept/.git'), { recursive: true });
+    for (const [dir, left] of [
+      ['deep/below/shop', ['kept']],
+      ['kept', ['kept']],
+    ] as const) {
+      // Some files are written, and one is too large.
+      await expect(onFullDisk(folder, 2, 'init', dir)).rejects.toMatchObject({
+        code: 1,
+        stderr: expect.stringMatching(/^EFBIG: [^\n]*\n$/),
+      });
+      expect(await readdir(folder)).toEqual(left);
+    }
+    expect(await readdir(join(folder, 'kept'))).toEqual(['.git']);
+    const before = (await readdir(project.root, { recursive: true })).filter(
+      (file) => !/^node_modules/.test(file),
+    );
+    for (const [blocks, ...words] of [
+      [0, 'agent', 'half'],
+      [2, 'tool', 'half', '--python'],
+    ] as const)
+      await expect(onFullDisk(project.root, blocks, 'add', ...words)).rejects.toMatchObject({ code: 1 });
+    const after = (await readdir(project.root, { recursive: true })).filter(
+      (file) => !/^node_modules/.test(file),
+    );
+    expect(after).toEqual(before);
+  });
+
+  it.each([[['init', '/proc/agentmesh/shop']], [['accounts', 'init', '/proc/agentmesh']]])(
+    'ends at once in a place that takes no files: %j',
+    async (words) => {
+      await expect(linesOf(place, words)).rejects.toMatchObject({
+        code: 'failed_precondition',
+        message: expect.stringMatching(/^the folder \/proc\/agentmesh\S* cannot be made: .*; name a place/),
+      });
+    },
+    5_000,
+  );
 
   it('has the versions of packages with which this repository is tested', async () => {
     const catalog = await readFile(join(workspace, 'pnpm-workspace.yaml'), 'utf8');

@@ -1,7 +1,5 @@
 import { type Event, replicaKey } from '@agentmesh/protocol';
-
-/** The longest part of arguments and responses that a line shows, in characters. */
-const mostChars = 300;
+import { answerWords, questionWords, short } from './question-words.ts';
 
 /** Returns the text of an event; '' without one. */
 export function textOf({ content }: Pick<Event, 'content'>): string {
@@ -11,11 +9,10 @@ export function textOf({ content }: Pick<Event, 'content'>): string {
 /** Returns a line for each call, response, transfer and error of an event. */
 export function actsOf(event: Event): string[] {
   const parts = event.content?.parts ?? [];
-  const acts = parts.flatMap(({ functionCall, functionResponse }) => {
-    if (functionCall) return [`→ ${functionCall.name}(${short(functionCall.args ?? {})})`];
-    if (functionResponse) return [`← ${functionResponse.name} ${short(functionResponse.response ?? {})}`];
-    return [];
-  });
+  const acts = parts.flatMap(({ functionCall, functionResponse }) => [
+    ...(functionCall ? [callLine(functionCall, event.author ?? '')] : []),
+    ...(functionResponse ? [responseLine(functionResponse)] : []),
+  ]);
   const { transferToAgent } = event.actions;
   if (transferToAgent) acts.push(`⇒ ${transferToAgent} takes the conversation over`);
   if (event.errorCode) acts.push(`✗ ${event.errorCode}: ${event.errorMessage ?? ''}`);
@@ -28,7 +25,13 @@ export function replicaOf({ customMetadata }: Event): string | undefined {
   return typeof replica === 'string' ? replica : undefined;
 }
 
-function short(value: unknown): string {
-  const text = JSON.stringify(value);
-  return text.length <= mostChars ? text : `${text.slice(0, mostChars)}…`;
+type Part = NonNullable<NonNullable<Event['content']>['parts']>[number];
+
+function callLine({ name = '', args = {} }: NonNullable<Part['functionCall']>, agent: string): string {
+  const question = questionWords({ name, args, agent });
+  return question === undefined ? `→ ${name}(${short(args)})` : `? ${question}`;
+}
+
+function responseLine({ name = '', response = {} }: NonNullable<Part['functionResponse']>): string {
+  return `← ${answerWords(name, response) ?? `${name} ${short(response)}`}`;
 }

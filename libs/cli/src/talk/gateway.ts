@@ -61,13 +61,20 @@ export class Gateway {
     }
   }
 
-  /** Sends a message and yields the events of the run, streamed pieces too. @throws MeshError of the run */
+  /**
+   * Sends a message and yields the events of the run, streamed pieces too. The run goes on when this stops.
+   *
+   * @param onBegin gets the id of the invocation once the run is accepted
+   * @throws MeshError of the run
+   */
   async *run(
     { app, user, session }: GatewaySession,
     message: GatewayMessage,
+    onBegin: (invocation: string) => void = () => {},
   ): AsyncGenerator<Event, void, void> {
     const body = { appName: app, userId: user, sessionId: session, newMessage: message, streaming: true };
-    const response = await this.#send('/run_sse', body);
+    const response = await this.#send('/run_sse?stop_on_disconnect=false', body);
+    onBegin(response.headers.get('x-invocation-id') ?? '');
     if (!response.body) throw new MeshError('internal', 'the gateway has sent no events');
     const frames = response.body
       .pipeThrough(new TextDecoderStream())
@@ -94,7 +101,10 @@ export class Gateway {
       response = await fetch(`${this.#url}${path}`, { ...init, headers, signal });
     } catch (cause) {
       if (this.#signal.aborted) throw new MeshError('cancelled', 'stopped by Ctrl-C', { cause });
-      throw new MeshError('unavailable', `no gateway answers at ${this.#url}`, { cause });
+      throw new MeshError('unavailable', `no gateway answers at ${this.#url}`, {
+        cause,
+        details: { absent: 'gateway' },
+      });
     }
     if (response.ok) return response;
     const failure = errorSchema.safeParse(await response.json().catch(() => undefined));

@@ -14,6 +14,12 @@ export const sessionOption: CommandOption = {
   meaning: 'the session; it is made if it does not exist; default: a new one',
 };
 
+/** The option that tells what a silent run waits for, also without a terminal. */
+export const verboseOption: CommandOption = {
+  flags: '--verbose',
+  meaning: 'says on stderr what a silent run waits for, also when stderr is no terminal',
+};
+
 export function userOf(options: Options): string {
   return options.text('user') ?? 'dev';
 }

@@ -6,7 +6,8 @@ import { type CommandOption, type Commands, listReport, type Surroundings } from
 import { Misuse } from '../command/program.ts';
 import { connectTimeoutMs } from '../context/surroundings.ts';
 import { Gateway, type GatewayMessage, type GatewaySession, sessionPath, sessionsPath } from './gateway.ts';
-import { userOf, userOption } from './options.ts';
+import { userOf, userOption, verboseOption } from './options.ts';
+import { questionWords, short } from './question-words.ts';
 import { showRun } from './show-run.ts';
 
 const callSchema = z.looseObject({
@@ -33,22 +34,9 @@ export async function pendingOf(gateway: Gateway, session: GatewaySession): Prom
   return (await gateway.call(listSchema, `${sessionPath(session)}/pending`)).pending;
 }
 
-/** Describes the question of a call in one line. */
-export function questionOf({ kind, name, args }: WaitingCall): string {
-  const {
-    originalFunctionCall: call,
-    toolConfirmation: confirmation,
-    prompt,
-    message,
-  } = args as {
-    originalFunctionCall?: { name?: string; args?: unknown };
-    toolConfirmation?: { hint?: string };
-    prompt?: string;
-    message?: string;
-  };
-  const hint = confirmation?.hint || prompt || message || '';
-  const what = call ? `${call.name}(${JSON.stringify(call.args ?? {})})` : `${name}(${JSON.stringify(args)})`;
-  return [kind, what, hint].filter(Boolean).join('  ');
+/** Returns the question of a call in one line. */
+export function questionOf(call: WaitingCall): string {
+  return questionWords(call) ?? `${call.name}(${short(call.args)}) has no outcome yet`;
 }
 
 /**
@@ -100,14 +88,14 @@ export const pendingCommands: Commands = {
       return listReport(calls, (call) => {
         const since = new Date(call.created).toISOString();
         const place = [call.app, ...(isOfAll ? [`user ${call.user}`] : []), call.sessionId];
-        return [call.id, since, ...place, call.agent, questionOf(call)].join('  ');
+        return [call.id, since, ...place, call.agent, call.kind, questionOf(call)].join('  ');
       });
     },
   },
   'pending answer': {
     usage: '<call> <answer>',
     meaning: 'answers such a call: yes or no for a confirmation, else a JSON object; prints what follows',
-    options: [userOption],
+    options: [userOption, verboseOption],
     async run([id, answer = ''], around, options) {
       const call = (await pendingOfUser(around, undefined, userOf(options))).find((each) => each.id === id);
       if (!call)
@@ -117,7 +105,8 @@ export const pendingCommands: Commands = {
         );
       const message = answerTo(call, answer);
       const gateway = new Gateway(around);
-      await showRun(around, gateway, { app: call.app, user: call.user, session: call.sessionId }, message);
+      const session = { app: call.app, user: call.user, session: call.sessionId };
+      await showRun(around, gateway, { session, message, isVerbose: options.flag('verbose') });
       return undefined;
     },
   },

@@ -1,16 +1,12 @@
 import type { Surroundings } from '../command/command.ts';
 import { actsOf, textOf } from './describe-event.ts';
-import type { Gateway, GatewayMessage, GatewaySession } from './gateway.ts';
+import { followRun, type Said } from './follow-run.ts';
+import type { Gateway } from './gateway.ts';
 
-/** Sends a message, and prints the events of its run as they happen. @throws MeshError of the run */
-export async function showRun(
-  around: Surroundings,
-  gateway: Gateway,
-  session: GatewaySession,
-  message: GatewayMessage,
-): Promise<void> {
+/** Sends a message, and prints the events of its run as they happen. @throws MeshError as `followRun` */
+export async function showRun(around: Surroundings, gateway: Gateway, said: Said): Promise<void> {
   let isTyping = false;
-  for await (const event of gateway.run(session, message)) {
+  for await (const event of followRun(around, gateway, said)) {
     const text = textOf(event);
     if (event.partial) {
       if (text !== '') around.type(isTyping ? text : `${event.author}: ${text}`);

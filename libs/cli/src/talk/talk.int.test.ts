@@ -1,80 +1,18 @@
-import { AgentTool, App, FunctionTool, Gemini, LlmAgent } from '@agentmesh/agent';
-import { provision } from '@agentmesh/bus';
-import { startGateway } from '@agentmesh/gateway';
-import { gatewayConfig } from '@agentmesh/gateway/config';
-import { type ConnectedMesh, connectService, remoteTool, serveAgent, serveTool } from '@agentmesh/mesh';
-import { createLogger, readConfig, serviceConfig } from '@agentmesh/service';
-import {
-  freePort,
-  latestFunctionResponses,
-  latestUserText,
-  startScriptedGemini,
-  until,
-} from '@agentmesh/testing';
-import { startNats, startRedis } from '@agentmesh/testing/servers';
+import { until } from '@agentmesh/testing';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { z } from 'zod';
-import { jsonOf, linesOf, type Place } from '../commands.fixture.ts';
-
-const parameters = z.object({ amount: z.number() });
-const payTool = new FunctionTool({
-  ...{ name: 'pay', description: 'Pays.', parameters },
-  requireConfirmation: ({ amount }) => amount > 100,
-  execute: ({ amount }) => ({ paid: amount }),
-});
+import { jsonOf, linesOf } from '../commands.fixture.ts';
+import { startTalkMesh, type TalkPlace } from './talk.fixture.ts';
 
 describe('the commands that talk to a mesh', () => {
   const owners = new AsyncDisposableStack();
-  const log = createLogger({ service: 'test', replica: 'test', level: 'fatal' });
-  let place: Place & { env: Record<string, string> };
+  let place: TalkPlace;
 
   const command = (...words: string[]) => linesOf(place, words);
   const json = async (...words: string[]) => await jsonOf(place, words);
-  const withAnswers = (...answers: string[]) => ({ ...place, answers });
+  const withAnswers = (...answers: string[]) => ({ ...place, answers, questions: [] as string[] });
 
   beforeAll(async () => {
-    const [nats, redis] = await Promise.all([startNats(), startRedis()]);
-    owners.use(nats);
-    owners.use(redis);
-    const model = owners.use(
-      await startScriptedGemini({
-        script: (request) => {
-          if (request.systemInstruction?.includes('You are the clerk'))
-            return { text: 'The clerk says hello.' };
-          const [result] = latestFunctionResponses(request);
-          if (result) return { text: `Result: ${JSON.stringify(result.response)}` };
-          if (latestUserText(request) === 'ask the clerk')
-            return { calls: [{ name: 'clerk', args: { request: 'hi' } }] };
-          const amount = /\d+/.exec(latestUserText(request))?.[0];
-          if (amount === undefined) return { text: 'How much do you want to pay?' };
-          if (amount === '13') return { error: { status: 400, message: 'thirteen is not allowed' } };
-          return { calls: [{ name: 'pay', args: { amount: Number(amount) } }] };
-        },
-      }),
-    );
-    const port = await freePort();
-    const env = { NATS_URL: nats.url, REDIS_URL: redis.url, MESH_HTTP_PORT: String(port) };
-    place = { env: { ...env, MESH_GATEWAY_URL: `http://127.0.0.1:${port}` } };
-    await provision({ url: nats.url, agents: ['payer'], tools: ['pay'], storage: 'memory' });
-    const config = readConfig({ ...serviceConfig, ...gatewayConfig }, env);
-    const connect = async (service: string): Promise<ConnectedMesh> =>
-      owners.use(await connectService(service, config, log));
-    const gemini = new Gemini({ model: 'scripted', apiKey: 'scripted', baseUrl: model.url });
-    const clerk = new LlmAgent({ name: 'clerk', model: gemini, instruction: 'You are the clerk.' });
-    const payer = new LlmAgent({
-      ...{ name: 'payer', model: gemini },
-      tools: [remoteTool('pay'), new AgentTool({ agent: clerk })],
-    });
-    const app = new App({ name: 'pay_app', rootAgent: payer });
-    const mesh = await connect('agent_payer');
-    for (const started of [
-      await serveTool(await connect('tool_pay'), payTool),
-      await serveAgent(mesh, payer, { app: app.name }),
-    ])
-      owners.defer(() => started.stop({ graceMs: 0 }));
-    await until(() => mesh.bus.directory.get('tool', 'pay'), { what: 'the card of the tool' });
-    owners.use(await startGateway(config, { log, replica: 'gateway-test' }));
-    await until(async () => (await json('cards', 'list'))[0], { what: 'the cards' });
+    place = await startTalkMesh(owners);
   });
   afterAll(() => owners.disposeAsync());
 
@@ -89,7 +27,16 @@ describe('the commands that talk to a mesh', () => {
   });
 
   it('chat: stream, show calls, and ask the person for confirmations', async () => {
-    const chat = await linesOf(withAnswers('hello', 'pay 500', 'yes', 'pay 600', 'no'), ['chat', 'pay_app']);
+    const person = withAnswers('hello', 'pay 500', 'perhaps', 'yes', 'pay 600', 'no');
+    const chat = await linesOf(person, ['chat', 'pay_app']);
+    const question = (amount: number) => `may payer call pay({"amount":${amount}})?`;
+    // An answer that is neither is asked for again.
+    expect(person.questions).toEqual([
+      ...['> ', '> ', `${question(500)} [yes/no] `, `${question(500)} [yes/no] `],
+      ...['> ', `${question(600)} [yes/no] `, '> '],
+    ]);
+    expect(chat).toContain(`  payer ? ${question(500)}`);
+    expect(chat.join('\n')).not.toMatch(/adk_request_confirmation|originalFunctionCall|waits for a person/);
     expect(chat[0]).toMatch(/^session .* of pay_app/);
     expect(chat).toContain('payer: How much do you want to pay?');
     expect(chat).toContain('  payer → pay({"amount":500})');
@@ -105,7 +52,9 @@ describe('the commands that talk to a mesh', () => {
 
   it('list pending calls of a user, and answer them', async () => {
     const [asked] = await command('ask', 'pay_app', 'pay 700', '--user', 'bob');
-    expect(asked).toMatch(/^waits: agentmesh pending answer \S+ … {2}confirmation {2}pay\({"amount":700}\)/);
+    expect(asked).toMatch(
+      /^waits: agentmesh pending answer \S+ … {2}confirmation {2}may payer call pay\({"amount":700}\)\?/,
+    );
     const [[call]] = (await json('pending', 'list', 'pay_app', '--user', 'bob')) as [[{ id: string }]];
     expect(await command('pending', 'list', '--user', 'bob')).toEqual([expect.stringContaining(call.id)]);
     await linesOf(place, ['ask', 'payer', 'pay 701', '--user', 'eve: *']);
@@ -120,6 +69,14 @@ describe('the commands that talk to a mesh', () => {
     );
     const lines = await command('pending', 'answer', call.id, 'yes', '--user', 'bob');
     expect(lines).toContain('payer: Result: {"paid":700}');
+    const sessions = await json('sessions', 'pay_app', '--user', 'bob');
+    const [[{ session }]] = sessions as [[{ session: string }]];
+    const list = await json('invocations', 'list', 'pay_app', session, '--user', 'bob');
+    for (const { invocation } of list[0] as { invocation: string }[]) {
+      const shown = (await command('invocations', 'show', invocation, '--user', 'bob')).join('\n');
+      expect(shown).not.toContain('adk_request_confirmation');
+      if (!shown.includes('may payer call')) expect(shown).toContain('user  ← yes');
+    }
     expect(await command('pending', 'list', '--user', 'bob')).toEqual(['there are none']);
     await expect(command('pending', 'answer', call.id, 'yes', '--user', 'bob')).rejects.toMatchObject({
       code: 'not_found',
@@ -169,17 +126,32 @@ describe('the commands that talk to a mesh', () => {
     expect(lines[answer ?? 0]).toMatch(/^\+\S+ {2}clerk {2}/);
   });
 
+  it('continue a session with a question: it is asked first', async () => {
+    await command('ask', 'pay_app', 'pay 800', '--session', 's-800');
+    const person = withAnswers('yes');
+    const chat = await linesOf(person, ['chat', 'pay_app', '--session', 's-800']);
+    expect(person.questions).toEqual(['may payer call pay({"amount":800})? [yes/no] ', '> ']);
+    expect(chat).toContain('payer: Result: {"paid":800}');
+  });
+
   it('list services with their replicas and load', async () => {
     const lines = await command('ls');
     expect(lines[0]).toMatch(
-      /^agent {2}payer {2}\S+ {2}app pay_app {2}replicas: 1 {2}requests: \d+ {2}errors: 0 {2}working: 0 {2}waiting: 0$/,
+      /^agent {2}payer {2}3\.2\.1 {2}app pay_app {2}replicas: 1 {2}requests: 0 {2}runs: [1-9]\d* {2}errors: 0 {2}working: 0 {2}waiting: 0$/,
     );
-    expect(lines[1]).toMatch(/^tool {2}pay {2}\S+ {2}replicas: 1 {2}requests: [1-9]/);
+    expect(lines[1]).toMatch(
+      /^tool {2}pay {2}\S+ {2}replicas: 1 {2}requests: [1-9]\d* {2}jobs: 0 {2}errors: 0/,
+    );
     expect(await json('ls')).toMatchObject([
       [
         {
           name: 'payer',
-          replicas: [{ replica: expect.stringMatching(/^agent_payer/), load: { errors: 0 } }],
+          replicas: [
+            {
+              replica: expect.stringMatching(/^agent_payer/),
+              load: { requests: 0, work: expect.any(Number), errors: 0 },
+            },
+          ],
         },
         { name: 'pay' },
       ],

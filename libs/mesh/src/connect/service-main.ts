@@ -16,8 +16,10 @@ import { type ServeAgentOptions, serveAgent, serveAgentOptions } from '../serve/
 import { type ServeToolOptions, serveTool, serveToolOptions } from '../serve/serve-tool.ts';
 import { agentConfig, assertModels } from './agent-config.ts';
 import { type ConnectedMesh, connectService } from './connect-mesh.ts';
+import { programVersion } from './program-version.ts';
 
 export interface MainOptions extends InvocationServices {
+  /** The version that the card shows; default that of the nearest `package.json` of the program. */
   version?: string;
   /** Runs before the service connects; its result is disposed at the end. */
   prepare?: (log: Logger) => Promise<AsyncDisposable | undefined>;
@@ -58,9 +60,18 @@ export async function runAgentService(options: AgentServiceOptions): Promise<voi
     check: (config, log) => assertModels(agent, config, log),
     async serve(mesh, { maxConcurrency }) {
       await assertRights(mesh, agent, serving.app ?? agent.name);
-      return await serveAgent(mesh, agent, { ...serving, slots: maxConcurrency });
+      return await serveAgent(mesh, agent, {
+        ...withVersion(serving),
+        slots: maxConcurrency,
+      });
     },
   });
+}
+
+/** Adds the version of the program's package to options without one. */
+function withVersion<T extends { version?: string }>(serving: T): T & { version?: string } {
+  const version = serving.version ?? programVersion(process.argv[1]);
+  return { ...serving, ...(version !== undefined && { version }) };
 }
 
 /** Reads from an app, so that missing rights are reported at the start, and not by the first message. */
@@ -91,7 +102,8 @@ export async function runToolService(options: ToolServiceOptions): Promise<void>
     usesArtifacts: usesArtifacts(tool),
     variables: {},
     prepare,
-    serve: (mesh, { maxConcurrency }) => serveTool(mesh, tool, { ...serving, maxInFlight: maxConcurrency }),
+    serve: (mesh, { maxConcurrency }) =>
+      serveTool(mesh, tool, { ...withVersion(serving), maxInFlight: maxConcurrency }),
   });
 }
 

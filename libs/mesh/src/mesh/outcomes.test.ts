@@ -11,7 +11,7 @@ import { serveTool } from '../serve/serve-tool.ts';
 type Line = Record<string, unknown> & { msg: string };
 
 /** Makes a mesh whose services log into one list. */
-function loggingMesh() {
+function loggingMesh(level: 'debug' | 'info' = 'info') {
   const lines: Line[] = [];
   const { connect, chat } = memoryMesh();
   return {
@@ -20,7 +20,10 @@ function loggingMesh() {
     of: (msg: string) => lines.filter((line) => line.msg === msg),
     async join(service: string) {
       const destination = { write: (line: string) => void lines.push(JSON.parse(line)) };
-      return { ...(await connect(service)), log: createLogger({ service, replica: 'r', destination }) };
+      return {
+        ...(await connect(service)),
+        log: createLogger({ service, replica: 'r', level, destination }),
+      };
     },
   };
 }
@@ -167,8 +170,8 @@ it('logs that a run waits for its session, and why', async () => {
   ]);
 });
 
-it('logs a tool and an agent that nobody serves: at the start, and at the first turn that uses them', async () => {
-  const mesh = loggingMesh();
+it('logs a tool and an agent that nobody serves: for developers at the start, and at the first turn that uses them', async () => {
+  const mesh = loggingMesh('debug');
   const model = new ScriptedLlm(calls('helper', { request: 'x' }), says('no'), says('again'));
   const tools = [remoteTool('get_wether'), new AgentTool({ agent: remoteAgent('helper') })];
   const root = new LlmAgent({ name: 'root', model, tools });
@@ -177,7 +180,7 @@ it('logs a tool and an agent that nobody serves: at the start, and at the first 
   await using _served = stopping(await serveAgent(await mesh.join('agent_root'), root, { app: 'app' }));
   const absent = mesh.lines.filter(({ msg }) => msg.startsWith('uses services that are not in the mesh'));
   expect(absent).toMatchObject([
-    { level: 'info', absent: ['helper', 'get_wether'], known: ['root', 'get_weather'] },
+    { level: 'debug', absent: ['helper', 'get_wether'], known: ['root', 'get_weather'] },
   ]);
   const { say } = await mesh.chat('app');
   await say('hi');

@@ -43,6 +43,7 @@ export interface ServeAgentOptions extends InvocationServices {
   resumabilityConfig?: ResumabilityConfig;
   /** For the root of an app and all agents below it in this process: how conversations are kept short. */
   eventsCompactionConfig?: EventsCompactionConfig;
+  /** The version that the card shows; default 0.0.0. */
   version?: string;
   /** Number of runs that this replica works on at once; default 16. */
   slots?: number;
@@ -132,7 +133,8 @@ export async function serveAgent(
   const operations = await consumeOperations(served);
   const sweeper = startSweeper(mesh, agent.name, { sweepMs, expire: () => expireCalls(served, sweepMs) });
   mesh.log.info({ agent: name, app, slots }, 'serving agent');
-  reportAbsent(mesh, name, remotes, 'info');
+  // A mesh starts its services together.
+  reportAbsent(mesh, name, remotes, 'debug');
   const absenceCheck = setTimeout(() => reportAbsent(mesh, name, remotes, 'warn'), checkAfterMs);
   absenceCheck.unref();
   return {
@@ -145,7 +147,7 @@ export async function serveAgent(
   };
 }
 
-/** Time after which all used services should be up, in ms: a mesh starts them together. */
+/** Time after which all used services should be up, in ms. */
 const checkAfterMs = 15_000;
 
 /**
@@ -156,7 +158,7 @@ function reportAbsent(
   mesh: Mesh,
   name: string,
   { transfers, asks, tools }: Remotes,
-  level: 'info' | 'warn',
+  level: 'debug' | 'warn',
 ): void {
   const { directory } = mesh.bus;
   const absent = [

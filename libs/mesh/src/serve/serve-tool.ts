@@ -24,6 +24,7 @@ import { stopAll } from '../mesh/stop-all.ts';
 import { readPayload } from '../messages/read-payload.ts';
 
 export interface ServeToolOptions extends InvocationServices {
+  /** The version that the card shows; default 0.0.0. */
   version?: string;
   /**
    * Number of calls that this replica works on at once; further callers are refused and try another replica.
@@ -124,7 +125,7 @@ export async function serveTool(
   // Comes before the first call: a replica that cannot be asked for counts as gone.
   const registration = await mesh.bus.register(
     { kind: 'tool', name: mesh.subjects.shownAs(name), version, description },
-    [subject],
+    isLongRunning ? [subject, mesh.subjects.toolJob(name)] : [subject],
   );
   const handingBack = new AbortController();
   const jobs = isLongRunning

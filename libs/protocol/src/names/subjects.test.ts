@@ -13,6 +13,7 @@ const noSubjects: readonly (keyof Subjects)[] = [
   'workStream',
   'workConsumer',
   'workSubject',
+  'probeStream',
   'deadStream',
   'auditStream',
   'cardBucket',

@@ -139,6 +139,8 @@ export function subjects(namespace = 'mesh') {
     deadStream: `${namespace.toUpperCase()}_DEAD`,
     /** The JetStream stream of security decisions. */
     auditStream: `${namespace.toUpperCase()}_AUDIT`,
+    /** The JetStream stream that an operator makes and removes, to see whether NATS can write. */
+    probeStream: `${namespace.toUpperCase()}_PROBE`,
     /** The key-value bucket of cards. */
     cardBucket: `${namespace.toUpperCase()}_CARDS`,
     /** The object bucket with the bytes of artifacts, and the key-value bucket with their versions. */

@@ -52,7 +52,10 @@ export function fromRedis(error: unknown, last?: Error): MeshError {
   if (!isReply(error)) {
     const cause = last ?? error;
     const why = cause instanceof Error ? `: ${cause.message}` : '';
-    return new MeshError('unavailable', `redis does not answer${why}`, { cause });
+    return new MeshError('unavailable', `redis does not answer${why}`, {
+      cause,
+      details: { absent: 'redis' },
+    });
   }
   for (const [pattern, code, message] of refusals) {
     if (pattern.test(error.message)) return new MeshError(code(error.message), message, { cause: error });

@@ -36,6 +36,6 @@ function folderOfPackage(places: readonly string[]): string {
   }
   throw new MeshError(
     'failed_precondition',
-    `MESH_ADK_WEB is 1, but the package ${packageName} is not installed; install it (npm install ${packageName}), or set MESH_ADK_WEB to the folder of the web UI`,
+    `MESH_ADK_WEB is 1, but the package ${packageName} is not installed; install it (npm install --save-dev ${packageName}), or set MESH_ADK_WEB to the folder of the web UI`,
   );
 }

@@ -110,7 +110,7 @@ describe('the web UI', () => {
   it('is refused at the start when it is not there', () => {
     expect(() => gateway(join(parent, 'nowhere'))).toThrow(/nowhere holds no index.html; name the folder/);
     expect(() => findWebUi('1', [join(parent, 'package.json')])).toThrow(
-      /the package @google\/adk-devtools is not installed; install it \(npm install @google\/adk-devtools\), or set/,
+      /the package @google\/adk-devtools is not installed; install it \(npm install --save-dev @google\/adk-devtools\), or set/,
     );
   });
 });

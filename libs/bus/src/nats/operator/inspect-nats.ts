@@ -1,7 +1,7 @@
 import { MeshError, subjects } from '@agentmesh/protocol';
 import { type JetStreamManager, jetstreamManager, StorageType } from '@nats-io/jetstream';
 import { dial } from '../wire/dial.ts';
-import { fromNats, isMissing } from '../wire/nats-errors.ts';
+import { fromNats, isMissing, isTimeout } from '../wire/nats-errors.ts';
 import type { OperatorOptions } from './stored-cards.ts';
 
 /** A stream or bucket of the mesh. */
@@ -20,6 +20,8 @@ export interface NatsInspection {
   jetStream?: JetStreamFacts;
   /** The reason for which there are no facts about JetStream. */
   problem?: MeshError;
+  /** True when JetStream alone gives no answer: it has stopped, most often because its disk is full. */
+  isSilent?: boolean;
 }
 
 export interface JetStreamFacts {
@@ -29,10 +31,13 @@ export interface JetStreamFacts {
   streams: InspectedStream[];
   /** The names of streams and buckets that the provisioning step has not made. */
   missing: string[];
+  /** The reason for which NATS cannot write to its disk; absent when it can, and when it cannot be told. */
+  writeProblem?: MeshError;
 }
 
 /**
- * Reads the facts about a NATS, as the operator.
+ * Reads the facts about a NATS, as the operator. Stores a message in a stream of its own and removes it, because NATS reads on when
+ * its disk is full.
  *
  * @throws MeshError `unavailable` when nothing answers; `unauthenticated` for the credentials
  */
@@ -45,15 +50,20 @@ export async function inspectNats(options: OperatorOptions): Promise<NatsInspect
     try {
       return {
         ...server,
-        jetStream: await factsOf(await jetstreamManager(connection), streamNames(options.namespace)),
+        jetStream: await jetStreamFacts(await jetstreamManager(connection), options.namespace),
       };
     } catch (thrown) {
-      return { ...server, problem: MeshError.from(fromNats(thrown, 'inspect JetStream')) };
+      const problem = MeshError.from(fromNats(thrown, 'inspect JetStream'));
+      return { ...server, problem, isSilent: isTimeout(thrown) };
     }
   } finally {
     await connection.close();
   }
 }
+
+/** The size of the message by which the disk is tried, and the longest wait for its acknowledgement, in ms. */
+const probeBytes = 128 * 1024;
+const probeMs = 2_000;
 
 function streamNames(namespace: string | undefined): string[] {
   const names = subjects(namespace);
@@ -64,6 +74,30 @@ function streamNames(namespace: string | undefined): string[] {
       (each) => `OBJ_${each}`,
     ),
   ];
+}
+
+async function jetStreamFacts(
+  manager: JetStreamManager,
+  namespace: string | undefined,
+): Promise<JetStreamFacts> {
+  const facts = await factsOf(manager, streamNames(namespace));
+  const writeProblem = await writeProblemOf(manager, subjects(namespace).probeStream);
+  return { ...facts, ...(writeProblem && { writeProblem }) };
+}
+
+/** Makes NATS store a message in a stream of its own, and removes the stream. */
+async function writeProblemOf(manager: JetStreamManager, name: string): Promise<MeshError | undefined> {
+  try {
+    await manager.streams.add({ name, subjects: [name], storage: StorageType.File, num_replicas: 1 });
+    await manager.jetstream().publish(name, new Uint8Array(probeBytes), { timeout: probeMs });
+    return undefined;
+  } catch (thrown) {
+    const error = fromNats(thrown, 'store a message');
+    // A server without space says that, or that it cannot make the store. Others are not our question.
+    return ['resource_exhausted', 'internal'].includes(error.code) ? error : undefined;
+  } finally {
+    await manager.streams.delete(name).catch(() => {});
+  }
 }
 
 async function factsOf(manager: JetStreamManager, wanted: readonly string[]): Promise<JetStreamFacts> {

@@ -15,7 +15,11 @@ export interface ReplicaStats {
 export interface ReplicaLoad {
   /** The time of the start, ISO 8601. */
   started: string;
+  /** The number of asks and calls. */
   requests: number;
+  /** The number of runs of an agent, or of jobs of a long-running tool, that are done. */
+  work: number;
+  /** The number of requests that were answered with an error, and of failed deliveries of runs and jobs. */
   errors: number;
 }
 
@@ -30,9 +34,14 @@ const longestMs = 1_000;
 const stallMs = 300;
 
 const pingSchema = z.object({ id: z.string() });
+/** The names of endpoints that stand for queues. */
+const workEndpoints = ['run', 'job'];
+
 const statsSchema = z.object({
   started: z.string(),
-  endpoints: z.array(z.object({ num_requests: z.number(), num_errors: z.number() })),
+  endpoints: z.array(
+    z.object({ name: z.string().default(''), num_requests: z.number(), num_errors: z.number() }),
+  ),
 });
 
 /**
@@ -77,9 +86,13 @@ function loadIn(answer: Msg): ReplicaLoad | undefined {
   const { success, data } = statsSchema.safeParse(answer.json());
   if (!success) return undefined;
   const { started, endpoints } = data;
+  const countOf = (isWanted: (name: string) => boolean) =>
+    endpoints.reduce((total, { name, num_requests }) => total + (isWanted(name) ? num_requests : 0), 0);
+  const isWork = (name: string) => workEndpoints.includes(name);
   return {
     started,
-    requests: endpoints.reduce((total, { num_requests }) => total + num_requests, 0),
+    requests: countOf((name) => !isWork(name)),
+    work: countOf(isWork),
     errors: endpoints.reduce((total, { num_errors }) => total + num_errors, 0),
   };
 }

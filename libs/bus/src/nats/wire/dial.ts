@@ -108,7 +108,7 @@ function unreachable({ servers, timeoutMs, isEncrypted }: Attempts, cause: unkno
   return new MeshError(
     'unavailable',
     `no NATS server answers at ${servers.join(', ')} within ${timeoutMs} ms; ${advice}`,
-    { cause },
+    { cause, details: { absent: 'nats' } },
   );
 }
 

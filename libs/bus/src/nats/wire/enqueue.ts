@@ -5,7 +5,7 @@ import type { NatsConnection } from '@nats-io/nats-core';
 import type { BrokerLink, Packet } from '../../bus/broker-link.ts';
 import { pause } from '../../bus/pause.ts';
 import { connectionWaitMs, whenConnected } from '../../bus/when-connected.ts';
-import { fromNats, isBeingStored, isNobodyThere, isTimeout, provisionHint } from './nats-errors.ts';
+import { fromNats, fullHint, isBeingStored, isNobodyThere, isTimeout, provisionHint } from './nats-errors.ts';
 import { toNatsHeaders } from './packet.ts';
 import { untilReconnect } from './until-reconnect.ts';
 
@@ -87,7 +87,7 @@ function noStream(doing: string, cause: unknown): MeshError {
  * leader.
  */
 function notStored(doing: string, cause: unknown): MeshError {
-  const advice = `try again; if nothing was provisioned yet, ${provisionHint}`;
+  const advice = `try again; if nothing was provisioned yet, ${provisionHint}; if it stays so, ${fullHint}`;
   return new MeshError('unavailable', `${doing}: not stored within ${connectionWaitMs} ms; ${advice}`, {
     cause,
   });

@@ -16,6 +16,9 @@ import { closedError } from '../../bus/when-connected.ts';
 
 export const provisionHint = "run the provisioning step ('provision' of @agentmesh/bus)";
 
+/** JetStream of a server whose disk is full stops, and answers nothing any more. */
+export const fullHint = 'see its log: JetStream stops when its disk is full';
+
 /** Turns an error of the NATS client into a MeshError. */
 export function fromNats(thrown: unknown, doing: string): MeshError {
   if (thrown instanceof MeshError) return thrown;
@@ -41,7 +44,11 @@ export function fromNats(thrown: unknown, doing: string): MeshError {
     return new MeshError('failed_precondition', `${doing}: ${error.message}; ${provisionHint}`, options);
   }
   if (error instanceof JetStreamApiError) return fromApi(error, doing);
-  return new MeshError('unavailable', `${doing}: the message server gives no answer; try again`, options);
+  return new MeshError(
+    'unavailable',
+    `${doing}: the message server gives no answer; try again; if it stays so, ${fullHint}`,
+    options,
+  );
 }
 
 /** Returns the cause of an error that the client has wrapped in a RequestError, else the error itself. */
@@ -80,12 +87,19 @@ export function isMissing(error: unknown): error is JetStreamApiError {
   );
 }
 
+/** The codes of JetStream for: no resources of the server; no storage of the server; limit of the account. */
+const spaceCodes = [10023, 10047, 10002];
+
 function fromApi(error: JetStreamApiError, doing: string): MeshError {
   const options = { cause: error };
   if (error.code === JetStreamApiCodes.JetStreamNotEnabledForAccount) return jetStreamOff(error);
-  const full = /maximum|resources|insufficient/i.test(error.message);
+  const full = /maximum|resources|insufficient|no space/i.test(error.message);
+  const hasNoSpace = spaceCodes.includes(error.code) || /no space/i.test(error.message);
   const code = full ? 'resource_exhausted' : error.status === 503 ? 'unavailable' : 'internal';
-  return new MeshError(code, `${doing}: ${error.message}`, options);
+  const advice = hasNoSpace
+    ? '; JetStream has no space left: free the disk of nats-server, or raise its limit (max_file_store, or that of the account)'
+    : '';
+  return new MeshError(code, `${doing}: ${error.message}${advice}`, options);
 }
 
 export function jetStreamOff(cause: unknown): MeshError {

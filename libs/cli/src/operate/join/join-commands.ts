@@ -54,7 +54,7 @@ export const joinCommands: Commands = {
       const joined = await withMesh(around, options, usesRedis(manifest), (mesh) =>
         joinService(mesh, manifest),
       );
-      return reportOf(joined, options.flag('show'));
+      return reportOf(joined, { manifest, isShown: options.flag('show') });
     },
   },
   revoke: {
@@ -157,11 +157,20 @@ function noKeys(source: string): MeshError {
   );
 }
 
-function reportOf({ service, creds, env, variables, rights, notes }: Joined, isShown: boolean): Report {
+/** Returns the program that starts a service, with the names of the files in docs/examples/any-language. */
+function programOf({ kind, asks: [agent = '*'] }: ServiceManifest): string {
+  if (kind === 'publisher') return `python3 publisher.py ask ${agent === '*' ? '<agent>' : agent} "Hello"`;
+  return kind === 'tool' ? 'python3 tool.py' : 'node main.ts';
+}
+
+function reportOf(
+  { service, creds, env, variables, rights, notes }: Joined,
+  { manifest, isShown }: { manifest: ServiceManifest; isShown: boolean },
+): Report {
   const may = rights.map(({ verb, subject, others }) => `  ${verb} ${subject} (${others.join(', ')})`);
   const lines = [
     `${service} has joined: start it with the variables in ${env}, for example`,
-    `  set -a; . ${env}; set +a; python3 tool.py`,
+    `  set -a; . ${env}; set +a; ${programOf(manifest)}`,
     `its credentials of NATS are in ${creds}; nobody else may read the two files`,
     'it may, and nothing else:',
     ...may,

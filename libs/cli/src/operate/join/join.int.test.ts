@@ -1,8 +1,9 @@
+import { execFile } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
-import { mkdtemp, readFile, rm, stat, writeFile } from 'node:fs/promises';
+import { copyFile, mkdtemp, readFile, rm, stat, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { parseEnv } from 'node:util';
+import { parseEnv, promisify } from 'node:util';
 import { BaseAgent, createEvent, type InvocationContext } from '@agentmesh/agent';
 import { connectNats, provision } from '@agentmesh/bus';
 import { connectService, keeperService, MeshKeeperArtifacts, serveAgent, serveKeeper } from '@agentmesh/mesh';
@@ -119,6 +120,67 @@ describe('agentmesh join', () => {
     await command('revoke', 'tool_sum');
     expect(await ruleOf()).not.toContain('sum');
   });
+
+  it('names the program of a publisher, whose help and errors are no tracebacks', async () => {
+    const [first, program] = await command('join', 'sender', '--kind', 'publisher', '--agents', 'desk');
+    expect(first).toContain('publisher_sender has joined');
+    expect(program).toMatch(/set \+a; python3 publisher\.py ask desk "Hello"$/);
+    const cwd = join(import.meta.dirname, '../../../../../docs/examples/any-language');
+    const publish = (words: string[], given: Record<string, string> = {}) =>
+      promisify(execFile)('python3', ['-B', 'publisher.py', ...words], {
+        cwd,
+        env: { PATH: process.env.PATH, ...given },
+      });
+    expect((await publish(['--help'])).stdout).toMatch(/^usage: publisher\.py \[-h\] {ask,run} agent text\n/);
+    for (const [words, given, message] of [
+      [['ask'], {}, /^usage: .*\npublisher\.py: error: the following arguments are required: agent, text\n$/],
+      [['ask', 'desk', 'hi'], {}, /^invalid_argument: NATS_URL is not set; .*agentmesh join.*\n$/],
+      [
+        ['ask', 'desk', 'hi'],
+        { NATS_URL: 'nats://127.0.0.1:1' },
+        /^unavailable: no NATS server answers at .*\n$/,
+      ],
+    ] as const)
+      await expect(publish([...words], given)).rejects.toMatchObject({
+        stderr: expect.stringMatching(message),
+      });
+    await command('revoke', 'sender');
+  });
+
+  it('lets the operator watch with the credentials of the client beside its own, and refuses without them', async () => {
+    const creds = (name: string) => join(keys, `mesh/${name}.creds`);
+    const stop = new AbortController();
+    const asOperator = { env: { ...env, MESH_NATS_CREDS: creds('provision') }, signal: stop.signal };
+    const watching = linesOf(asOperator, ['watch', 'shop', '--json']);
+    await using agent = await login('agent_desk');
+    const ref = { appName: 'shop', userId: 'ann', sessionId: 's' };
+    const event = createEvent({
+      invocationId: 'e-1',
+      author: 'desk',
+      content: { role: 'model', parts: [{ text: 'hi' }] },
+    });
+    const publishing = setInterval(
+      () => void agent.publish(names.sessionEvent(ref, 'e-1', 'agent_desk'), event),
+      100,
+    );
+    // The subscription has no sign of its own outside: the watch ends after some events.
+    setTimeout(() => stop.abort(), 3_000);
+    const [first = 'null'] = await watching;
+    clearInterval(publishing);
+    expect(JSON.parse(first)).toMatchObject({
+      app: 'shop',
+      user: 'ann',
+      session: 's',
+      event: { author: 'desk' },
+    });
+    const alone = join(keys, '..', 'provision.creds');
+    await copyFile(creds('provision'), alone);
+    const refused = { env: { ...env, MESH_NATS_CREDS: alone } };
+    await expect(linesOf(refused, ['watch'])).rejects.toMatchObject({
+      code: 'failed_precondition',
+      message: expect.stringContaining('log in as the user client: set MESH_NATS_CREDS'),
+    });
+  }, 20_000);
 
   it('gives a publisher its agents alone', async () => {
     const [joined] = await jsonOf({ env }, [

@@ -45,8 +45,11 @@ class Connection:
         self._handlers, self._numbers, self._lock = {}, itertools.count(1), threading.Lock()
         self.namespace = env.get("MESH_NAMESPACE", "mesh")
         self.root = f"{self.namespace}.v1"
-        url = urllib.parse.urlsplit(env["NATS_URL"])
-        self._socket = socket.create_connection((url.hostname, url.port or 4222), timeout=10)
+        url = urllib.parse.urlsplit(_variable(env, "NATS_URL"))
+        try:
+            self._socket = socket.create_connection((url.hostname, url.port or 4222), timeout=10)
+        except OSError as error:
+            raise MeshError("unavailable", f"no NATS server answers at {url.hostname}: {error}") from None
         self._file = self._socket.makefile("rb")
         info = json.loads(self._file.readline().split(b" ", 1)[1])
         if info.get("tls_required") or url.scheme == "tls":
@@ -162,12 +165,19 @@ def _headers(head):
     return {**{name.strip().lower(): value.strip() for name, value in pairs}, **({"status": status[0]} if status else {})}
 
 
+def _variable(env, name):
+    if env.get(name):
+        return env[name]
+    advice = "set the variables of the file that agentmesh join has written: set -a; . <file>; set +a"
+    raise MeshError("invalid_argument", f"{name} is not set; {advice}")
+
+
 def _login(env, nonce):
     """Returns the fields of CONNECT, and the name of the service."""
     file = env.get("MESH_NATS_CREDS")
     if not file:
-        user = env["MESH_NATS_USER"]
-        return {"user": user, "pass": env["MESH_NATS_PASSWORD"]}, user
+        user = _variable(env, "MESH_NATS_USER")
+        return {"user": user, "pass": _variable(env, "MESH_NATS_PASSWORD")}, user
     with open(file, encoding="ascii") as creds:
         blocks = [line.strip() for line in creds if line.strip() and not line.startswith(("-", "*", "IMPORTANT", "NKEYs"))]
     jwt, nkey = blocks[0], next(block for block in blocks if block.startswith("SU"))
