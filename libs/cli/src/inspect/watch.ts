@@ -77,7 +77,7 @@ function hearsNothing(advice: string): MeshError {
 
 /** Returns the app, the user and the session of a subject of events. */
 function placeOf(subject: string): string[] {
-  return subject.split('.').slice(-6, -3).map(decodeToken);
+  return subject.split('.').slice(-7, -4).map(decodeToken);
 }
 
 function show(around: Surroundings, [app = '', user = '', session = '']: string[], event: Event): void {
