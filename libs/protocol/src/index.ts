@@ -102,6 +102,7 @@ export {
   every,
   everySession,
   newSession,
+  readEventSubject,
   readKeeperSubject,
   readOperation,
   readSecretSubject,

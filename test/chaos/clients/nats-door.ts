@@ -1,6 +1,13 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { busName, clientManifest } from '@agentmesh/mesh';
-import { every, everySession, header, type InvocationEnd, subjects } from '@agentmesh/protocol';
+import {
+  every,
+  everySession,
+  header,
+  type InvocationEnd,
+  readEventSubject,
+  subjects,
+} from '@agentmesh/protocol';
 import { headers, type Msg, type NatsConnection } from '@nats-io/transport-node';
 import { type EndNews, now } from '../check/history.ts';
 import { connectAs, type Login } from '../field/logins.ts';
@@ -108,8 +115,8 @@ function listenForEnds(connection: NatsConnection, tell: (end: EndNews) => void)
 }
 
 function readEnd(message: Msg): EndNews | undefined {
-  const invocationId = message.subject.split('.').at(-3);
-  if (invocationId === undefined || message.headers?.has(header.claim)) return undefined;
+  if (message.headers?.has(header.claim)) return undefined;
+  const { invocationId } = readEventSubject(message.subject);
   const { status, error, resume } = message.json<InvocationEnd>();
   return {
     ...{ invocationId, at: now(), status },

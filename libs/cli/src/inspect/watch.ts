@@ -3,12 +3,12 @@ import { basename, dirname, join } from 'node:path';
 import { connectNats } from '@agentmesh/bus';
 import { natsTlsOf } from '@agentmesh/mesh';
 import {
-  decodeToken,
   type Event,
   eventSchema,
   every,
   everySession,
   MeshError,
+  readEventSubject,
   subjects,
 } from '@agentmesh/protocol';
 import type { Command, Surroundings } from '../command/command.ts';
@@ -77,7 +77,8 @@ function hearsNothing(advice: string): MeshError {
 
 /** Returns the app, the user and the session of a subject of events. */
 function placeOf(subject: string): string[] {
-  return subject.split('.').slice(-7, -4).map(decodeToken);
+  const { appName, userId, sessionId } = readEventSubject(subject);
+  return [appName, userId, sessionId];
 }
 
 function show(around: Surroundings, [app = '', user = '', session = '']: string[], event: Event): void {

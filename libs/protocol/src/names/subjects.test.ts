@@ -1,5 +1,13 @@
 import { expect, it } from 'vitest';
-import { every, everySession, type Subjects, subjects, subjectTable } from './subjects.ts';
+import {
+  every,
+  everySession,
+  readEventSubject,
+  type Subjects,
+  subjects,
+  subjectTable,
+  watchOf,
+} from './subjects.ts';
 
 const names = subjects();
 /**
@@ -42,4 +50,17 @@ it('lists exactly the subjects that it makes in its table', () => {
   expect(made.length).toBeGreaterThan(10);
   const listed = subjectTable.map(({ subject }) => `${names.root}.${subject.replaceAll(/<\w+>/g, '*')}`);
   expect(listed.sort()).toEqual([...new Set(made)].sort());
+});
+
+it('reads the names from the subject of an event', () => {
+  const ref = { appName: 'a.b', userId: '*', sessionId: 'é >' };
+  for (const invocationId of ['e-s1a2b3c4d-1', 'x.y']) {
+    for (const subject of [
+      names.sessionEvent(ref, invocationId, 'agent_a.b'),
+      names.sessionNews(ref, invocationId, 'agent_a.b'),
+    ]) {
+      expect(readEventSubject(subject)).toEqual({ ...ref, invocationId, service: 'agent_a.b' });
+      expect(watchOf(subject)).toBe(names.invocationWatch(ref, invocationId));
+    }
+  }
 });

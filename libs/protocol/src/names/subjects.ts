@@ -178,6 +178,15 @@ export function readOperation(subject: string): { callId: string; service: strin
   return { callId, service };
 }
 
+/** Returns the session, the invocation and the publisher that the subject of an event or of news names. */
+export function readEventSubject(subject: string): SessionRef & { invocationId: string; service: string } {
+  const [app = '', user = '', session = '', , , invocationId = '', service = ''] = subject
+    .split('.')
+    .slice(-7)
+    .map(decodeToken);
+  return { appName: app, userId: user, sessionId: session, invocationId, service };
+}
+
 /** Returns the pattern of {@link Subjects.invocationWatch} that the subject of an event or of news matches. */
 export function watchOf(subject: string): string {
   const tokens = subject.split('.');
