@@ -11,14 +11,14 @@ export interface StormOptions {
   message: string;
   /** Clients that read runs at the same time, one run after the other. */
   clients: number;
-  /** The length of the storm, in ms; two minutes at least, of which one is a whole minute of the clock. */
+  /** The length of the storm, in ms; with a limited caller two minutes, of which one is a minute of the clock. */
   lengthMs: number;
   /** The time between two kills, in ms. */
   killEveryMs: number;
   /** Headers of every request. */
   headersOf: (user: string) => Record<string, string>;
   /** The caller whose requests are limited, and twice that many of which are sent. */
-  limited: { user: string; perMinute: number };
+  limited?: { user: string; perMinute: number };
 }
 
 export interface StormReport {
@@ -88,8 +88,7 @@ export async function storm(options: StormOptions): Promise<StormReport> {
    * Sends twice as many requests as the caller may, evenly over 50 seconds of one minute of the clock: the window in
    * which the gateways count.
    */
-  async function limitedCaller() {
-    const { user, perMinute } = options.limited;
+  async function limitedCaller({ user, perMinute }: { user: string; perMinute: number }) {
     const get = fetchAs(user);
     const spanMs = 50_000;
     await delay(minuteMs - (Date.now() % minuteMs));
@@ -103,7 +102,8 @@ export async function storm(options: StormOptions): Promise<StormReport> {
   }
 
   const names = Array.from({ length: clients }, (_, at) => `user-${at}`);
-  await Promise.all([kill(), limitedCaller(), ...names.map(client)]);
+  const { limited } = options;
+  await Promise.all([kill(), limited && limitedCaller(limited), ...names.map(client)]);
   await Promise.all(gateways.map((gateway) => gateway.stop()));
   return report;
 }
