@@ -106,6 +106,33 @@ export function describeWork({ connect, provision, kill, name }: Scene): void {
       expect(attempts).toEqual([1, 1]);
     });
 
+    it('is done once by a worker whose event loop stands still for longer than the ack wait', async () => {
+      const ackWaitMs = 300;
+      const agent = await newAgent(ackWaitMs);
+      const [sender, worker] = await Promise.all([connect('sender'), connect('worker')]);
+      const taken: number[] = [];
+      const release = Promise.withResolvers<WorkOutcome>();
+      await worker.consumeRuns(
+        agent,
+        (item) => {
+          taken.push(item.attempt);
+          if (taken.length > 1) return Promise.resolve(done);
+          const until = performance.now() + 3 * ackWaitMs;
+          while (performance.now() < until);
+          return release.promise;
+        },
+        { slots: 2 },
+      );
+      await fill(sender, agent, 2);
+      // The second item is done; the first one goes on.
+      await until(() => taken.length >= 2);
+      await new Promise((resolve) => setTimeout(resolve, 2 * ackWaitMs));
+      expect(taken).toEqual([1, 1]);
+      release.resolve(done);
+      await new Promise((resolve) => setTimeout(resolve, 2 * ackWaitMs));
+      expect(taken).toEqual([1, 1]);
+    });
+
     it('goes to another replica at once when a replica stops, which took no items ahead of its slots', async () => {
       const agent = await newAgent();
       const [leaving, staying] = await Promise.all([connect('w'), connect('w')]);

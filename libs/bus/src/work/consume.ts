@@ -43,6 +43,8 @@ export function consume(
   const handBack = new AbortController();
   const { closed } = worker.link;
   const unsettled = new Set<Promise<void>>();
+  /** The items at work here, by their keys. */
+  const atWork = new Map<string, Delivery>();
   let withdrawn: Promise<void> | undefined;
   let busy = 0;
   let onFree = () => {};
@@ -53,13 +55,30 @@ export function consume(
   }
 
   function take(delivery: Delivery) {
+    const { key } = delivery;
+    // Delivered again because this process gave no sign of life: its event loop or its connection stood still. The
+    // first delivery goes on, and its acknowledgement counts for both.
+    if (atWork.has(key)) return;
+    atWork.set(key, delivery);
+    const leave = () => atWork.get(key) === delivery && atWork.delete(key);
+    const item: Delivery = {
+      ...delivery,
+      nak(delayMs) {
+        // It may come again at once.
+        leave();
+        delivery.nak(delayMs);
+      },
+    };
     busy += 1;
     const settled =
       withdrawn === undefined
-        ? workOn(worker, source, delivery, handler, { countedAs, handBack: handBack.signal, free })
-        : giveBack(delivery, withdrawn).finally(free);
+        ? workOn(worker, source, item, handler, { countedAs, handBack: handBack.signal, free })
+        : giveBack(item, withdrawn).finally(free);
     unsettled.add(settled);
-    void settled.finally(() => unsettled.delete(settled));
+    void settled.finally(() => {
+      leave();
+      unsettled.delete(settled);
+    });
   }
 
   async function ask() {
