@@ -10,6 +10,7 @@ import { drawTrace, type ReceivedSpan, type SpanReceiver, startSpanReceiver } fr
 const needed = [
   ...['customer_agent', 'support_agent', 'assistant_agent', 'summary_agent'],
   ...['weather_agent', 'get_weather', 'time_off_agent', 'stock_agent'],
+  ...['file_agent', 'process_large_file'],
 ];
 const stock = samples.find(({ manifest }) => manifest.name === 'stock_agent');
 if (!stock) throw new Error('the stock sample is gone');
@@ -21,6 +22,7 @@ const argsOf: Record<string, Record<string, unknown>> = {
   get_weather: { city: 'Paris' },
   request_time_off: { days: 3 },
   get_stock_price: { ticker: 'GOOG' },
+  process_large_file: { name: 'a.txt', megabytes: 1 },
 };
 
 let model: ScriptedGemini;
@@ -174,6 +176,21 @@ describe('the trace of an invocation', () => {
         'gen_ai.tool.call.id': call?.id,
       });
     }
+  });
+
+  it('leads to the worker of a job', async () => {
+    const { traceId } = await ask('file_app', 'Process a.txt.');
+    expect(await drawn(traceId, 7)).toEqual([
+      'POST /run (gateway)',
+      '  invoke_agent file_agent (agent_file_agent)',
+      '    chat gemini-2.5-flash (agent_file_agent)',
+      '    execute_tool process_large_file (agent_file_agent)',
+      '      execute_tool process_large_file (tool_process_large_file)',
+      '        execute_tool process_large_file (tool_process_large_file)',
+      '    chat gemini-2.5-flash (agent_file_agent)',
+    ]);
+    const works = spansOf(traceId).map(({ attributes }) => attributes['agentmesh.work']);
+    expect(works.filter((work) => work !== undefined).toSorted()).toEqual(['call', 'job', 'run']);
   });
 
   it('of an approval is the trace of the answer, with a link to the run that asked', async () => {
