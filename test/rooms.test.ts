@@ -51,7 +51,7 @@ const rooms: Record<string, readonly string[]> = {
     'project/python',
     'project',
   ],
-  'libs/service/src': ['probes'],
+  'libs/service/src': ['traces', 'probes'],
   'libs/testing/src': ['processes', 'models', 'faults', 'servers'],
   'services/gateway/src': [
     ...['context', 'http', 'access', 'params', 'contract', 'handlers/about', 'runs', 'web'],

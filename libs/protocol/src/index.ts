@@ -47,6 +47,7 @@ export {
   inputRequestSchema,
   replicaKey,
   stepKey,
+  traceKey,
 } from './messages/event.ts';
 export type { Frame, FrameType } from './messages/frame.ts';
 export { frameTypes, isFrameType, wireErrorSchema } from './messages/frame.ts';
@@ -78,7 +79,17 @@ export {
   pendingReplySchema,
   pendingRequestSchema,
 } from './messages/operation.ts';
-export { nextTrace, traceIdOf } from './messages/trace.ts';
+export {
+  failSpan,
+  linkSpan,
+  recordTraceContent,
+  setContent,
+  setFailed,
+  startSpan,
+  traceparentOf,
+  underSpan,
+} from './messages/span.ts';
+export { nextTrace, readTraceparent, traceIdOf } from './messages/trace.ts';
 export type { KeyPatterns } from './names/key-patterns.ts';
 export { keyPatterns } from './names/key-patterns.ts';
 export type { Keys, MemoryKeys } from './names/keys.ts';

@@ -37,6 +37,8 @@ describe('readConfig', () => {
       healthPort: undefined,
       healthHost: '127.0.0.1',
       metrics: 'on',
+      traces: 'off',
+      traceContent: '0',
       sessionCacheMb: 64,
       maxConcurrency: 16,
       graceMs: 25_000,

@@ -1,8 +1,10 @@
-import { createReplicaId, MeshError } from '@agentmesh/protocol';
+import { AsyncDisposableStack, createReplicaId, MeshError } from '@agentmesh/protocol';
 import { createLogger, type Logger } from './logger.ts';
+import { programVersion } from './program-version.ts';
 import { type Config, type ConfigShape, readConfig } from './read-config.ts';
 import { runService } from './run-service.ts';
 import { serviceConfig } from './service-config.ts';
+import { startTraces } from './traces/start-traces.ts';
 
 export interface MainContext {
   log: Logger;
@@ -39,12 +41,19 @@ export async function runMain<S extends ConfigShape = Record<never, never>>(
     return;
   }
   const replica = createReplicaId(name);
-  const { logLevel: level, logFormat: format, graceMs } = config as Config<typeof serviceConfig>;
+  const common = config as Config<typeof serviceConfig>;
+  const { logLevel: level, logFormat: format, graceMs } = common;
   const log = createLogger({ service: name, replica, level, format });
   await runService({
     name,
     log,
     graceMs,
-    start: ({ signal }) => options.start(config, { log, replica, signal }),
+    async start({ signal }) {
+      await using owners = new AsyncDisposableStack();
+      const version = programVersion(process.argv[1]);
+      owners.use(await startTraces({ config: common, service: name, replica, version, log }));
+      owners.use(await options.start(config, { log, replica, signal }));
+      return owners.move();
+    },
   });
 }

@@ -136,6 +136,18 @@ export const serviceConfig = {
     oneOf('on', 'off'),
     { default: 'on' },
   ),
+  traces: variable(
+    'MESH_TRACES',
+    'traces of the work: off, or otlp: sends spans to OTEL_EXPORTER_OTLP_ENDPOINT; see docs/traces.md',
+    oneOf('off', 'otlp'),
+    { default: 'off' },
+  ),
+  traceContent: variable(
+    'MESH_TRACE_CONTENT',
+    'whether spans hold prompts, answers, arguments and results, which may be personal data: 0 or 1',
+    oneOf('0', '1'),
+    { default: '0' },
+  ),
   sessionCacheMb: variable(
     'MESH_SESSION_CACHE_MB',
     'memory for the events of sessions that are kept between turns, in MiB; 0: none',

@@ -14,6 +14,7 @@ import { answerClientError, answerError } from './http/answer-error.ts';
 import { addBrowserHeaders } from './http/browser-headers.ts';
 import { holdAnswers } from './http/held-answers.ts';
 import { methodsAt } from './http/methods-at.ts';
+import { traceRequests } from './http/request-spans.ts';
 import type { ServerCertificate } from './http/tls.ts';
 import { withWebUi } from './web/routes.ts';
 
@@ -74,6 +75,7 @@ export function buildServer(context: GatewayContext, options: ServerOptions): Fa
   const checkHost = hostCheck(options.httpHost, options.allowedHosts);
   const isOpen = authenticators.some(({ way }) => way === 'none');
   const checkOrigin = isOpen ? originCheck(corsOrigins) : () => {};
+  traceRequests(server);
   holdAnswers(server, {
     mostBytes: options.unreadBytes ?? defaultUnreadBytes,
     unreadMs: context.config.unreadMs,

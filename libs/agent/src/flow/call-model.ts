@@ -1,4 +1,4 @@
-import type { Event, EventActions } from '@agentmesh/protocol';
+import { type Event, type EventActions, failSpan } from '@agentmesh/protocol';
 import type { LlmRequest, LlmResponse } from '../base/base-llm.ts';
 import { firstResult } from '../base/callbacks.ts';
 import { Context } from '../base/context.ts';
@@ -19,6 +19,7 @@ import { buildRequest, type StepTools } from './build-request.ts';
 import type { LlmAgent } from './llm-agent.ts';
 import { isFrameworkTool } from './next-step.ts';
 import { settleOutput } from './output.ts';
+import { noteAnswer, startModelSpan } from './spans.ts';
 
 /** Calls the agent's model once and yields its answer: pieces as partial events, then the event to commit. */
 export async function* callModel(
@@ -99,11 +100,15 @@ async function* askModel(
     return;
   }
   const { abortSignal, runConfig, pluginManager } = invocation;
+  const span = startModelSpan(invocation, request);
   try {
     const stream = runConfig.streamingMode === 'sse';
-    for await (const response of agent.llm.generateContentAsync(request, stream, abortSignal))
+    for await (const response of agent.llm.generateContentAsync(request, stream, abortSignal)) {
+      noteAnswer(span, response);
       yield { response };
+    }
   } catch (thrown) {
+    failSpan(span, thrown);
     abortSignal?.throwIfAborted();
     const error = thrown instanceof Error ? thrown : new Error(String(thrown), { cause: thrown });
     const { invocationId, session } = invocation;
@@ -121,6 +126,8 @@ async function* askModel(
         { callback: 'onModelErrorCallback', context },
       ));
     yield replacement ? { response: replacement } : { response: describeFailure(error), failed: true };
+  } finally {
+    span?.end();
   }
 }
 

@@ -20,6 +20,7 @@ import { toAnswerSchema } from '../schema/answer-schema.ts';
 import type { StepTools } from './build-request.ts';
 import type { LlmAgent } from './llm-agent.ts';
 import { runTool, type ToolOutcome } from './run-tool.ts';
+import { startToolSpan } from './spans.ts';
 import { transferProblem } from './transfer.ts';
 
 export interface ToolCalls {
@@ -221,13 +222,21 @@ async function* converse(
   args: Record<string, unknown>,
   { invocation, report, ...options }: Conversation,
 ): AsyncGenerator<Event, ToolOutcome, void> {
-  const run = runTool(tool, args, new Context(originOf(invocation), options), agent);
+  using span = startToolSpan(tool, invocation, options.functionCallId, args);
+  const context = new Context(originOf(span?.invocation ?? invocation), options);
+  const run = runTool(tool, args, context, agent);
   try {
     for (let n = 1; ; n += 1) {
       const step = await run.next();
-      if (step.done) return step.value;
+      if (step.done) {
+        span?.end(step.value);
+        return step.value;
+      }
       yield report(step.value, n);
     }
+  } catch (thrown) {
+    span?.fail(thrown);
+    throw thrown;
   } finally {
     await run.return({ response: undefined, isLastWord: false });
   }

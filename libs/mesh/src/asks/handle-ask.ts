@@ -68,7 +68,9 @@ export async function* handleDelegated(
 function logged(served: ServedAgent, request: IncomingRequest, ask: Ask): AsyncGenerator<Frame, void, void> {
   const { mesh, agent } = served;
   const ids = { ...askIds(agent.name, ask), traceId: traceIdOf(request.headers) };
-  const tally = createTally('ask', agent.name);
+  const { app, session, invocationId } = ask.parent ?? ask.step ?? { ...ask, invocationId: undefined };
+  const about = { app, session, invocationId, callId: ask.parent?.callId };
+  const tally = createTally('ask', agent.name, { ...about, headers: request.headers });
   return withOutcome(mesh.log, tally, ids, answerAsk(served, request, ask, tally));
 }
 
@@ -106,8 +108,9 @@ async function* answerAsk(
     tally.begin(attempt.number);
     const session = await askSession(served, ask, invocationId);
     logTakeover(mesh.log, attempt.number, askIds(agent.name, ask), () => session.events);
+    if (attempt.number > 1) tally.span?.linkTo(session.events);
     if (step && !step.held) yield* retell(step, session);
-    const askWork = { session, invocationId, token, attempt, cancelled: cancel.signal };
+    const askWork = { session, invocationId, token, attempt, tally, cancelled: cancel.signal };
     const data = yield* work(served, request, ask, askWork);
     // The child session of a call has no next turn.
     if (step && !step.held) mesh.sessionCache.keep(session);
@@ -120,7 +123,7 @@ async function* answerAsk(
   const { token, record } = taken;
   const calls = { uncounted: 0, counted: record.llmCalls };
   const begun = { calls, temp: record.temp };
-  const askWork = { session, invocationId, token, ...begun, cancelled: cancel.signal };
+  const askWork = { session, invocationId, token, tally, ...begun, cancelled: cancel.signal };
   // The end is recorded before the asking process reads the answer: that process finds the session free.
   const data = yield* untilEnd(mesh, lease, () => work(served, request, ask, askWork));
   yield { type: 'result', data };
@@ -174,6 +177,7 @@ interface AskWork {
   calls?: CallCount;
   /** The `temp:` state of the invocation; absent when it is to be read. */
   temp?: Readonly<Record<string, unknown>>;
+  tally: Tally;
   cancelled: AbortSignal;
 }
 
@@ -181,12 +185,12 @@ async function* work(
   served: ServedAgent,
   request: IncomingRequest,
   ask: Ask,
-  { session, invocationId, token, attempt, calls, temp, cancelled }: AskWork,
+  { session, invocationId, token, attempt, calls, temp, tally, cancelled }: AskWork,
 ): AsyncGenerator<Frame, Answer, void> {
   const { mesh, agent, stopping } = served;
   const { parent, step } = ask;
   const artifactSession = step?.artifactSession ?? parent?.artifactSession ?? parent?.session;
-  const incoming = hopHeaders(request.headers);
+  const incoming = tally.under(hopHeaders(request.headers));
   const resume = incoming[header.resume];
   const held = step?.held;
   const { maxLlmCalls } = ask.runConfig;
@@ -211,7 +215,7 @@ async function* work(
     ...(step ? stepOptions(step, session) : messageOf(agent, ask, session)),
     runConfig: ask.runConfig,
     carrier,
-    stamp: stampReplica(mesh),
+    stamp: stampReplica(mesh, tally.span),
     abortSignal: until.signal,
     transfers: transferPort(served),
   });

@@ -109,8 +109,11 @@ async function work(attempt: Attempt): Promise<WorkOutcome> {
   }
   mesh.log.info({ ...ids, attempt: taken.attempt }, 'job began');
   logTakeover(mesh.log, taken.attempt, ids);
-  using tally = createTally('job', tool.name);
+  const { context: { app, session, invocationId } = {}, callId } = order.call;
+  const about = { app, session, invocationId, callId, job: order.job };
+  using tally = createTally('job', tool.name, { ...about, headers: attempt.incoming });
   tally.begin(taken.attempt);
+  attempt.headers = tally.under(attempt.headers);
   const jobLost = new AbortController();
   const callAnswered = new AbortController();
   const callGone = new AbortController();

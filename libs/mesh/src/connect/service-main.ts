@@ -5,6 +5,7 @@ import {
   type Config,
   type ConfigShape,
   type Logger,
+  programVersion,
   runMain,
   type ServiceConfig,
   type serviceConfig,
@@ -16,7 +17,6 @@ import { type ServeAgentOptions, serveAgent, serveAgentOptions } from '../serve/
 import { type ServeToolOptions, serveTool, serveToolOptions } from '../serve/serve-tool.ts';
 import { agentConfig, assertModels } from './agent-config.ts';
 import { type ConnectedMesh, connectService } from './connect-mesh.ts';
-import { programVersion } from './program-version.ts';
 
 export interface MainOptions extends InvocationServices {
   /** The version that the card shows; default that of the nearest `package.json` of the program. */

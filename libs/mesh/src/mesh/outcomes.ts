@@ -3,14 +3,19 @@ import {
   type Ask,
   type Event,
   type Frame,
+  type Headers,
   MeshError,
   type RunCommand,
   replicaKey,
 } from '@agentmesh/protocol';
 import { errorPlace, type Logger } from '@agentmesh/service';
 import { countFailure, countTakeover, countWork, type WorkKind } from './metrics.ts';
+import { startWorkSpan, type WorkFacts, type WorkSpan } from './work-span.ts';
 
-/** The cost of a piece of work so far, and when it began. It counts the work in the metrics of the process. */
+/**
+ * The cost of a piece of work so far, and when it began. It counts the work in the metrics of the process, and records
+ * its span.
+ */
 export interface Tally extends Disposable {
   readonly kind: WorkKind;
   /** The name of the agent or the tool. */
@@ -25,34 +30,48 @@ export interface Tally extends Disposable {
   end(outcome: string, code?: string): void;
   /** Number of times that the work was begun, including this time; undefined until it begins. */
   readonly attempt: number | undefined;
+  /** The span of the work; undefined until it begins, and while nobody records spans. */
+  readonly span: WorkSpan | undefined;
+  /** Returns the headers of messages that are sent on behalf of the work: with its span as their parent. */
+  under(headers: Headers): Headers;
   fields(): { durationMs: number; modelCalls: number; tokens: number; attempt?: number };
 }
 
-export function createTally(kind: WorkKind, name: string): Tally {
+export function createTally(kind: WorkKind, name: string, facts: WorkFacts): Tally {
   const began = performance.now();
   let modelCalls = 0;
   let tokens = 0;
   let attempt: number | undefined;
   let countEnd: ReturnType<typeof countWork> | undefined;
+  let span: WorkSpan | undefined;
+  let isOver = false;
+  const end = (outcome: string, code?: string) => {
+    if (isOver || !countEnd) return;
+    isOver = true;
+    countEnd(outcome, code);
+    span?.end(outcome, code);
+  };
   return {
     ...{ kind, name },
     get attempt() {
       return attempt;
     },
+    get span() {
+      return span;
+    },
+    under: (headers) => span?.under(headers) ?? headers,
     start() {
       countEnd ??= countWork(kind, name);
+      span ??= startWorkSpan(kind, name, facts);
     },
     begin(number) {
       attempt = number;
       if (number > 1) countTakeover(kind, name);
       this.start();
+      span?.setAttempt(number);
     },
-    end(outcome, code) {
-      countEnd?.(outcome, code);
-    },
-    [Symbol.dispose]() {
-      countEnd?.('given_back');
-    },
+    end,
+    [Symbol.dispose]: () => end('given_back'),
     note({ partial, usageMetadata }) {
       if (partial || !usageMetadata) return;
       modelCalls += 1;

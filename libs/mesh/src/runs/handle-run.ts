@@ -31,6 +31,7 @@ import { checkContinuation } from './check-continuation.ts';
 import { findEarlier } from './earlier-run.ts';
 import { endRun } from './end-run.ts';
 import { continueElsewhere, handOver } from './hand-over.ts';
+import { linkEarlier } from './link-earlier.ts';
 import { readRun } from './read-run.ts';
 import { type DeliveredRun, type OpenRun, type Run, sealRun } from './run.ts';
 import { settle } from './settle-run.ts';
@@ -54,7 +55,7 @@ export async function handleRun(served: ServedAgent, item: WorkItem): Promise<Wo
     item,
     carrier,
     token: undefined,
-    tally: createTally('run', served.agent.name),
+    tally: createTally('run', served.agent.name, { ...run, headers: item.headers }),
   };
   try {
     const outcome = await advance(served, await sealRun(served.mesh, run), delivery);
@@ -220,7 +221,7 @@ async function runHop(
   delivery: OpenRun,
   { token, attempt, record }: HeldSession,
 ): Promise<string | undefined> {
-  const { item, carrier, tally, session, cancelled } = delivery;
+  const { item, tally, session, cancelled } = delivery;
   let next: string | undefined;
   const ref = { ...refOf(session), invocationId: run.invocationId };
   using cancel = served.cancellations.signalOf(run.invocationId, run);
@@ -230,6 +231,9 @@ async function runHop(
   // The queue counts deliveries per message. A run that waited behind another run arrives as several
   // messages, so the store counts its attempts.
   tally.begin(attempt);
+  // The next hop and the news of the run name this span as their parent.
+  delivery.carrier = tally.under(delivery.carrier);
+  const { carrier } = delivery;
   const calls = { uncounted: 0, counted: record.llmCalls };
   delivery.calls = calls;
   const ids = { agent: agent.name, invocationId: run.invocationId, session: run.session };
@@ -237,6 +241,7 @@ async function runHop(
   const traceId = traceIdOf(item.headers);
   mesh.log.info({ ...ids, app, hop, ...(resume !== undefined && { resume }), attempt, traceId }, 'run began');
   logTakeover(mesh.log, attempt, ids, () => logIndex(session.events).ofInvocation(run.invocationId));
+  linkEarlier(tally, run, session);
   const caller = await mesh.callers?.read(item.headers, ref);
   const newMessage = run.message && (await openAnswers(mesh, refOf(session), run.message));
   const events = runInvocation({
@@ -258,7 +263,7 @@ async function runHop(
     transfers: transferPort({ mesh, agent }, (to) => {
       next = to;
     }),
-    stamp: stampReplica(mesh),
+    stamp: stampReplica(mesh, tally.span),
     abortSignal: until.signal,
   });
   for await (const event of events) {

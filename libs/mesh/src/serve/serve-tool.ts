@@ -19,7 +19,7 @@ import { callerOf, runTool, waitsForPerson } from '../calls/tool-call.ts';
 import { createWorkInHand, type WorkInHand } from '../calls/work-in-hand.ts';
 import { type Cancellations, listenForCancellations } from '../mesh/cancellations.ts';
 import { type Mesh, meshServices } from '../mesh/mesh.ts';
-import { createTally, withOutcome } from '../mesh/outcomes.ts';
+import { createTally, type Tally, withOutcome } from '../mesh/outcomes.ts';
 import { stopAll } from '../mesh/stop-all.ts';
 import { readPayload } from '../messages/read-payload.ts';
 
@@ -178,7 +178,10 @@ function handleCall(served: ServedTool, request: IncomingRequest): AsyncGenerato
     ...(context && { agent: context.agent, invocationId: context.invocationId, session: context.session }),
     traceId: traceIdOf(request.headers),
   };
-  return withOutcome(mesh.log, createTally('call', tool.name), ids, answerCall(served, request, call));
+  const { app, session, invocationId } = context ?? {};
+  const about = { app, session, invocationId, callId };
+  const tally = createTally('call', tool.name, { ...about, headers: request.headers });
+  return withOutcome(mesh.log, tally, ids, answerCall(served, request, call, tally));
 }
 
 /**
@@ -189,6 +192,7 @@ async function* answerCall(
   served: ServedTool,
   request: IncomingRequest,
   call: ToolCall,
+  tally: Tally,
 ): AsyncGenerator<Frame, void, void> {
   const { mesh, tool, services } = served;
   using cancel = served.cancellations.signalOf(call.context?.invocationId ?? '', call.context);
@@ -206,7 +210,7 @@ async function* answerCall(
     { ...call, callId },
     {
       tool: tool.name,
-      headers: request.headers,
+      headers: tally.under(request.headers),
       // A caller without an operation subject gets no updates, so it waits for the end.
       patienceMs: context?.operationSubject === undefined ? Number.POSITIVE_INFINITY : served.patienceMs,
       signal,

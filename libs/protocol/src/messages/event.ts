@@ -136,13 +136,19 @@ export interface Event {
   citationMetadata?: CitationMetadata;
   /** The path of the workflow agents, with rounds, from which the event comes. */
   nodeInfo?: { path?: string };
-  /** Any further data; `mesh:replica` names the process that authored the event. */
+  /** Any further data; `mesh:replica` names the process that authored the event, `mesh:trace` its span. */
   customMetadata?: Record<string, unknown>;
   modelVersion?: string;
 }
 
 /** The key in `customMetadata` under which the mesh notes the authoring replica. */
 export const replicaKey = 'mesh:replica';
+
+/**
+ * The key in `customMetadata` under which the mesh notes the `traceparent` of the span that made the event. Only
+ * processes that record spans note it.
+ */
+export const traceKey = 'mesh:trace';
 
 /** The key in `customMetadata` for the step mark: the meaning of an event for the agent's next step. */
 export const stepKey = 'mesh:step';

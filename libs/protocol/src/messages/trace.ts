@@ -9,14 +9,33 @@ function hex(bytes: number): string {
     .reduce((s, b) => s + b.toString(16).padStart(2, '0'), '');
 }
 
+/** The position of a span in its trace, as a `traceparent` names it. */
+export interface TracePlace {
+  /** 32 hex digits. */
+  traceId: string;
+  /** 16 hex digits. */
+  spanId: string;
+  /** 1 when the trace is recorded, 0 when it is not. */
+  traceFlags: number;
+}
+
+/** Reads a `traceparent` (W3C Trace Context). Undefined for an absent or a broken one. */
+export function readTraceparent(traceparent: string | undefined): TracePlace | undefined {
+  const [, traceId = '', spanId = '', flags = ''] = traceparentPattern.exec(traceparent ?? '') ?? [];
+  if (/^0*$/.test(traceId) || /^0*$/.test(spanId)) return undefined;
+  return { traceId, spanId, traceFlags: Number.parseInt(flags, 16) };
+}
+
 /**
- * Returns the trace headers for the next message (W3C Trace Context): the caller's trace with a new parent
- * id, or a new trace when the caller sent no trace or a broken trace.
+ * Returns the trace headers for the next message (W3C Trace Context): the place of the caller, or a new trace when
+ * the caller sent no trace or a broken trace. A process that records a span for the work puts the place of this
+ * span into the headers first, so that the receiver continues below a span that somebody recorded.
  */
 export function nextTrace(incoming: Headers = {}): Headers {
-  const [, traceId, , flags] = traceparentPattern.exec(incoming[header.traceparent] ?? '') ?? [];
-  if (!traceId || /^0+$/.test(traceId)) return { [header.traceparent]: `00-${hex(16)}-${hex(8)}-01` };
-  const next: Headers = { [header.traceparent]: `00-${traceId}-${hex(8)}-${flags}` };
+  const traceparent = incoming[header.traceparent];
+  if (traceparent === undefined || !readTraceparent(traceparent))
+    return { [header.traceparent]: `00-${hex(16)}-${hex(8)}-01` };
+  const next: Headers = { [header.traceparent]: traceparent };
   const state = incoming[header.tracestate];
   if (state) next[header.tracestate] = state;
   return next;

@@ -33,10 +33,23 @@ export function noteInvocation(request: FastifyRequest, invocationId: string): v
 }
 
 /** Makes the ids of a request: the ids of the caller's trace, if the caller sent one. */
-export function newIds({ traceparent, tracestate }: FastifyRequest['headers']): TracedRequest {
-  const trace = nextTrace({
+export function newIds(headers: FastifyRequest['headers']): TracedRequest {
+  return idsIn(nextTrace(incomingTrace(headers)));
+}
+
+/** Returns the trace headers of a request as its client sent them; empty without a trace. */
+export function incomingTrace({ traceparent, tracestate }: FastifyRequest['headers']): Headers {
+  return {
     ...(typeof traceparent === 'string' && { traceparent }),
     ...(typeof tracestate === 'string' && { tracestate }),
-  });
+  };
+}
+
+/** Puts a request under the span that is recorded for it; must come before the first use of its ids. */
+export function setTrace(request: FastifyRequest, trace: Headers): void {
+  traced.set(request, idsIn(trace));
+}
+
+function idsIn(trace: Headers): TracedRequest {
   return { trace, traceId: traceIdOf(trace) ?? '' };
 }

@@ -1,0 +1,92 @@
+import { recordTraceContent } from '@agentmesh/protocol';
+import { trace } from '@opentelemetry/api';
+import type { SpanExporter } from '@opentelemetry/sdk-trace-base';
+
+/** The part of a log that is used. */
+interface WarningLog {
+  warn(fields: object, message: string): void;
+}
+
+export interface TracesOptions {
+  /** The part of the configuration of a service. */
+  config: { traces: 'off' | 'otlp'; traceContent: '0' | '1' };
+  /** The name of the service. */
+  service: string;
+  /** The name of this process among the replicas of the service. */
+  replica: string;
+  /** The version of the program; undefined when it is not known. */
+  version: string | undefined;
+  log: WarningLog;
+}
+
+/** Longest time that the last spans of a process may take to be sent, in ms: it is part of the grace period. */
+const flushMs = 500;
+
+/**
+ * Sends the spans of this process to the receiver that OpenTelemetry's variables name (OTLP over HTTP). Call it once
+ * per process, before the first work. When it is disposed, it sends the spans that are left, for half a second at
+ * most. Undefined when traces are off: then no library for traces is loaded.
+ */
+export async function startTraces({
+  config,
+  service,
+  replica,
+  version,
+  log,
+}: TracesOptions): Promise<AsyncDisposable | undefined> {
+  if (config.traces === 'off') return undefined;
+  const [{ BasicTracerProvider, BatchSpanProcessor }, { OTLPTraceExporter }, { resourceFromAttributes }] =
+    await Promise.all([
+      import('@opentelemetry/sdk-trace-base'),
+      import('@opentelemetry/exporter-trace-otlp-http'),
+      import('@opentelemetry/resources'),
+    ]);
+  const provider = new BasicTracerProvider({
+    resource: resourceFromAttributes({
+      'service.name': service,
+      'service.instance.id': replica,
+      ...(version !== undefined && { 'service.version': version }),
+    }),
+    spanProcessors: [new BatchSpanProcessor(withWarning(new OTLPTraceExporter(), log))],
+  });
+  trace.setGlobalTracerProvider(provider);
+  recordTraceContent(config.traceContent === '1');
+  return {
+    async [Symbol.asyncDispose]() {
+      trace.disable();
+      recordTraceContent(false);
+      let timer: NodeJS.Timeout | undefined;
+      const late = new Promise<void>((resolve) => {
+        timer = setTimeout(resolve, flushMs);
+      });
+      // A receiver that does not answer must not hold up the stop; the exporter has warned of it.
+      await Promise.race([provider.shutdown().catch(() => {}), late]);
+      clearTimeout(timer);
+    },
+  };
+}
+
+/**
+ * Logs one warning when spans cannot be sent, and another one only after spans were sent in between. The spans are
+ * lost; the work goes on.
+ */
+function withWarning(exporter: SpanExporter, log: WarningLog): SpanExporter {
+  let isAway = false;
+  return {
+    export(spans, done) {
+      exporter.export(spans, (result) => {
+        // 0 is success, by OpenTelemetry's ExportResultCode.
+        const failed = result.code !== 0;
+        if (failed && !isAway)
+          log.warn(
+            { reason: result.error?.message },
+            'spans cannot be sent: they are lost; check OTEL_EXPORTER_OTLP_ENDPOINT and its receiver',
+          );
+        isAway = failed;
+        done(result);
+      });
+    },
+    shutdown: () => exporter.shutdown(),
+    forceFlush: async () => await exporter.forceFlush?.(),
+  };
+}
