@@ -3,6 +3,9 @@ import { chmod, link, readFile, rm, writeFile } from 'node:fs/promises';
 import { MeshError } from '@agentmesh/protocol';
 import { makeFolder } from './make-folder.ts';
 
+/** The locks of this process. */
+const held = new Set<string>();
+
 /**
  * Locks a data folder for this process: two servers on the same files would overwrite each other's data.
  *
@@ -35,15 +38,22 @@ async function take(
   for (;;) {
     try {
       await link(fresh, file);
-      return { [Symbol.asyncDispose]: () => rm(file, { force: true }) };
+      held.add(file);
+      return {
+        async [Symbol.asyncDispose]() {
+          held.delete(file);
+          await rm(file, { force: true });
+        },
+      };
     } catch (error) {
       if (!(error instanceof Error && 'code' in error && error.code === 'EEXIST')) throw error;
     }
     const holder = Number(await readFile(file, 'utf8').catch(() => ''));
-    if (isAlive(holder)) {
+    // The number of this process is that of an earlier one with the same, as in a container, unless it is held here.
+    if (holder === process.pid ? held.has(file) : isAlive(holder)) {
       throw new MeshError(
         'failed_precondition',
-        `a mesh already runs on ${folder} (process ${holder}): ${advice}`,
+        `a mesh already runs on ${folder} (process ${holder}): ${advice}; if no mesh runs there, remove ${file}`,
       );
     }
     await rm(file, { force: true });

@@ -1,7 +1,7 @@
-import { type Event, MeshError } from '@agentmesh/protocol';
+import { type ErrorCode, type Event, MeshError } from '@agentmesh/protocol';
 import type { Surroundings } from '../command/command.ts';
 import { CallWatch } from './call-watch.ts';
-import type { Gateway, GatewayMessage, GatewaySession } from './gateway.ts';
+import { type Gateway, type GatewayMessage, type GatewaySession, lostConnection } from './gateway.ts';
 
 /** The message of a person for an open session. */
 export interface Said {
@@ -14,7 +14,8 @@ export interface Said {
 /**
  * Sends a message and yields the events of its run, streamed pieces too.
  *
- * @throws MeshError of the run; `cancelled` after Ctrl-C, with the way back to the run
+ * @throws MeshError of the run; `cancelled` after Ctrl-C and `unavailable` after a lost connection, with the way
+ * back to the run
  */
 export async function* followRun(
   around: Surroundings,
@@ -32,14 +33,26 @@ export async function* followRun(
     }
   } catch (thrown) {
     if (around.signal.aborted) throw interrupted(session, { invocation, cause: thrown });
-    throw thrown;
+    const { code, message, details } = MeshError.from(thrown);
+    if (details?.reason !== lostConnection) throw thrown;
+    throw wayBack(session, { code, why: message, invocation, cause: thrown });
   }
 }
 
+interface Ended {
+  invocation?: string | undefined;
+  cause?: unknown;
+}
+
 /** Returns the error for a conversation that Ctrl-C has ended: it says how the person comes back. */
-export function interrupted(
+export function interrupted(session: GatewaySession, ended: Ended = {}): MeshError {
+  return wayBack(session, { ...ended, code: 'cancelled', why: 'stopped by Ctrl-C' });
+}
+
+/** Returns the error for a conversation that ended too early, with the commands that lead back to it. */
+function wayBack(
   { app, user, session }: GatewaySession,
-  { invocation, cause }: { invocation?: string | undefined; cause?: unknown } = {},
+  { code, why, invocation, cause }: Ended & { code: ErrorCode; why: string },
 ): MeshError {
   const ofUser = user === 'dev' ? '' : ` --user ${quoted(user)}`;
   const place = `${quoted(app)} --session ${quoted(session)}${ofUser}`;
@@ -54,10 +67,10 @@ export function interrupted(
   ];
   const what =
     invocation === undefined
-      ? `stopped by Ctrl-C; the session is ${session}`
-      : `stopped by Ctrl-C; run ${invocation} of session ${session} goes on`;
+      ? `${why}; the session is ${session}`
+      : `${why}; run ${invocation} of session ${session} goes on`;
   const lines = ways.map(([meaning = '', words]) => `  ${`${meaning}:`.padEnd(11)}agentmesh ${words}`);
-  return new MeshError('cancelled', [what, ...lines].join('\n'), {
+  return new MeshError(code, [what, ...lines].join('\n'), {
     cause,
     details: { app, user, session, ...(invocation !== undefined && { invocation }) },
   });

@@ -79,7 +79,7 @@ export class Gateway {
     const frames = response.body
       .pipeThrough(new TextDecoderStream())
       .pipeThrough(new EventSourceParserStream());
-    for await (const { data } of frames) {
+    for await (const { data } of withLoss(frames)) {
       // A block with an id alone.
       if (data === '') continue;
       const value: unknown = JSON.parse(data);
@@ -113,6 +113,19 @@ export class Gateway {
       'unavailable',
       `${this.#url} answers ${response.status}, and is no gateway of a mesh`,
     );
+  }
+}
+
+/** Why a stream ended too early. */
+export const lostConnection = 'lost connection';
+
+/** Yields the parts of a stream. @throws MeshError `unavailable` when its connection is lost */
+async function* withLoss<T>(stream: AsyncIterable<T>): AsyncGenerator<T, void, void> {
+  try {
+    yield* stream;
+  } catch (cause) {
+    const details = { reason: lostConnection };
+    throw new MeshError('unavailable', 'the connection to the gateway was lost', { cause, details });
   }
 }
 

@@ -1,6 +1,6 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { until } from '@agentmesh/testing';
+import { startTcpProxy, until } from '@agentmesh/testing';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { jsonOf, linesOf, mainProgram } from '../commands.fixture.ts';
 import { startTalkMesh, type TalkPlace } from './talk.fixture.ts';
@@ -17,9 +17,9 @@ describe('the commands that talk to a mesh, in their processes', () => {
   afterAll(() => owners.disposeAsync());
 
   /** Starts the command as a person does, and waits for a text on stderr. */
-  async function start(words: string[], isReady: () => Promise<unknown>) {
+  async function start(words: string[], isReady: () => Promise<unknown>, env: Record<string, string> = {}) {
     const child = spawn(process.execPath, [mainProgram, ...words], {
-      env: { PATH: process.env.PATH, ...place.env },
+      env: { PATH: process.env.PATH, ...place.env, ...env },
       stdio: ['pipe', 'pipe', 'pipe'],
     });
     const output = { stdout: '', stderr: '' };
@@ -30,6 +30,11 @@ describe('the commands that talk to a mesh, in their processes', () => {
     const ended = once(child, 'exit');
     return {
       output,
+      isReady,
+      async exit() {
+        await ended;
+        return child.exitCode;
+      },
       async interrupt() {
         await isReady();
         child.kill('SIGINT');
@@ -81,6 +86,25 @@ describe('the commands that talk to a mesh, in their processes', () => {
       details: { app: 'pay_app', user: 'dev', session: 's-json', invocation: expect.stringMatching(/^e-/) },
     });
     await command('cancel', 'pay_app', 'dev', 's-json', error.details.invocation);
+  }, 60_000);
+
+  it('say how to come back when the connection to the gateway is lost', async () => {
+    const { hostname, port } = new URL(place.env.MESH_GATEWAY_URL ?? '');
+    await using proxy = await startTcpProxy({ host: hostname, port: Number(port) });
+    const waits = '… waits for hang';
+    const asking = await start(
+      ['ask', 'payer', 'hang', '--session', 's-cut', '--verbose'],
+      () => until(() => asking.output.stderr.includes(waits), { timeoutMs: 20_000 }),
+      { MESH_GATEWAY_URL: `http://${proxy.host}:${proxy.port}` },
+    );
+    await asking.isReady();
+    await proxy[Symbol.asyncDispose]();
+    expect(await asking.exit()).toBe(1);
+    expect(asking.output.stderr).toMatch(
+      /the connection to the gateway was lost; run (e-\S+) of session s-cut goes on\n {2}see it: .*\n {2}cancel it: .*\n {2}talk on: /,
+    );
+    const [, invocation = ''] = /run (e-\S+)/.exec(asking.output.stderr) ?? [];
+    await command('cancel', 'pay_app', 'dev', 's-cut', invocation);
   }, 60_000);
 
   it('name the session after Ctrl-C at the prompt of a chat', async () => {
