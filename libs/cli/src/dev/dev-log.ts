@@ -39,10 +39,20 @@ export function createDevLog(options: DevLogOptions): DevLog {
   const files = new Map<string, WriteStream>();
   const colours = new Map<string, number>();
 
+  let hasFailed = false;
+  // The services go on without their files: a disk may be full for a while. The next line tries again.
+  const onFailure = (service: string, { message }: Error) => {
+    files.delete(service);
+    if (hasFailed) return;
+    hasFailed = true;
+    const text = `the logs in ${folder} cannot be written, so lines are missing there: ${message}`;
+    print({ text: coloured(text, levelColours.warn), json: { level: 'warn', msg: text } });
+  };
   const write = (service: string, line: string) => {
     let file = files.get(service);
     if (!file) {
       file = createWriteStream(join(folder, `${service}.log`), { flags: 'a', mode: 0o600 });
+      file.on('error', (error) => onFailure(service, error));
       files.set(service, file);
     }
     file.write(`${line}\n`);

@@ -1,4 +1,4 @@
-import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { mkdir, mkdtemp, readFile, rm, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { beforeEach, describe, expect, it, onTestFinished, vi } from 'vitest';
@@ -130,6 +130,24 @@ describe('the log of a dev loop', () => {
     log.say('two runs');
     return lines;
   }
+
+  it('goes on without its files when the disk is full, and says so once', async () => {
+    const folder = join(root, 'logs');
+    await mkdir(folder);
+    for (const service of ['one', 'two']) await symlink('/dev/full', join(folder, `${service}.log`));
+    const lines: string[] = [];
+    await using log = createDevLog({
+      ...{ level: 'info', only: [], isJson: false, hasColours: false, folder },
+      print: ({ text }) => lines.push(text),
+    });
+    const warnings = () => lines.filter((line) => line.includes('cannot be written'));
+    log.onLine('one', 'first');
+    await vi.waitFor(() => expect(warnings()).toHaveLength(1));
+    for (const service of ['one', 'two', 'one']) log.onLine(service, 'later');
+    await new Promise((resolve) => setTimeout(resolve, 50));
+    expect(warnings()).toEqual([expect.stringMatching(/lines are missing there: .*ENOSPC/)]);
+    expect(lines).toContain('two: later');
+  });
 
   it('prints lines from a level on, with their service', async () => {
     expect(await printed({})).toEqual([
