@@ -36,7 +36,7 @@ async function main(words: readonly string[], signal: AbortSignal): Promise<numb
     if (isPipeClosed) return 0;
     const error = withAdvice(errorOf(thrown));
     const { code, message, details } = error;
-    // What Ctrl-C breaks off fails in many ways; a command that has something to say about it says so.
+    // Work that Ctrl-C breaks off fails in many ways; a command that has something to say about it says so.
     if (signal.aborted && code !== 'cancelled') return 130;
     process.stderr.write(
       `${words.includes('--json') ? JSON.stringify({ error: { code, message, ...(details && { details }) } }) : message}\n`,

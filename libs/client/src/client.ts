@@ -40,7 +40,7 @@ export interface RunOptions extends Pick<FollowOptions, 'signal' | 'onConnection
   /** True for pieces of the answer as the model writes it; default true. */
   streaming?: boolean | undefined;
   stateDelta?: Record<string, unknown> | undefined;
-  /** What happens when another run is at work in the session; default `enqueue`. */
+  /** The treatment of a message while another run is at work in the session; default `enqueue`. */
   whenBusy?: 'enqueue' | 'reject' | 'interrupt' | undefined;
   /** The invocation that the message continues, in a resumable app. */
   invocationId?: string | undefined;

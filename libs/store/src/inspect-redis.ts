@@ -12,7 +12,7 @@ export interface RedisInspection {
   /** The limit of the memory, in bytes; 0 for none. */
   maxMemory: number | undefined;
   usedMemory: number | undefined;
-  /** What Redis could not write to its disk at its last try: `aof`, `rdb`, or both; it then refuses writes. */
+  /** The files that Redis could not write at its last try: `aof`, `rdb`, or both; it then refuses writes. */
   failedWrites: ('aof' | 'rdb')[];
   /** True if the functions of this release are loaded. */
   hasFunctions: boolean;

@@ -29,7 +29,7 @@ export interface StormReport {
   returns: number;
   /** Messages whose connection was lost before a gateway answered: the client says so, and reads nothing. */
   unanswered: number;
-  /** What a client missed, got twice, or got in another order than the log has it. */
+  /** Events that a client missed, got twice, or got in another order than the log has them. */
   wrong: string[];
   /** The number of requests of the limited caller that were answered with 200. */
   accepted: number;

@@ -155,7 +155,7 @@ export interface SilentHolder {
   asked: number;
 }
 
-/** What a client knows of a session before it gives a run to it. */
+/** The view of a session that a client has before it gives a run to the session. */
 export interface SessionView {
   /** Number of the last event. */
   seq: number;

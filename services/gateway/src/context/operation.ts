@@ -1,6 +1,6 @@
 import type { z } from 'zod';
 
-/** What a client sends to a route and gets from it: the part of a route in the OpenAPI document. */
+/** The part of a route in the OpenAPI document: the requests that it takes and its answers. */
 export interface Operation {
   /** The path in the document, where the address of the route is a pattern that OpenAPI does not have. */
   path?: string;

@@ -22,7 +22,7 @@ export interface Route {
   audit?: AuditAction;
   /** True if the body is bytes of any type, and comes as a stream. */
   takesBytes?: true;
-  /** What clients send and get. */
+  /** The requests and the answers of the route. */
   about: Operation;
 }
 

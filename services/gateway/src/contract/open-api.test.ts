@@ -16,7 +16,7 @@ async function gateway() {
     { mesh: {} as GatewayContext['mesh'], config, log, stopping: new AbortController().signal },
     {
       ...{ bodyLimit: 10_000, requestTimeoutMs: 1_000, httpHost: '127.0.0.1', allowedHosts: undefined },
-      // Whoever reads the contract needs no credentials.
+      // Readers of the contract need no credentials.
       authenticators: [byProxy({ personHeader: 'x-user', rolesHeader: 'x-roles', defaultRoles: [] })],
     },
   );

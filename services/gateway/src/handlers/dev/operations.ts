@@ -20,7 +20,7 @@ function absentBelow(folder: string, what: string): Record<string, Operation> {
   };
 }
 
-/** What clients send to the routes for developers, and get from them. */
+/** The requests and the answers of the routes for developers. */
 export const devOperations: Readonly<Record<string, Operation>> = {
   [`GET ${dev}/build_graph`]: {
     summary: 'the agents and tools of an app as a tree',
