@@ -3,7 +3,7 @@
  * same messages and commits by the client libraries alone; ADK in one process; the costs of a process. Needs
  * Linux.
  *
- * `npm run bench -- [--rounds 5] [--only <beginning of a case's id>] [--json <file>] [--keep] [--profile <folder>]`
+ * `npm run bench -- [--rounds 5] [--only <beginning of a case's id and number in flight, such as turn or "turn 64">] [--json <file>] [--keep] [--profile <folder>]`
  *
  * `npm run bench -- --trace <case's id>` prints what Redis does for one repetition of a case instead.
  */
@@ -71,14 +71,14 @@ const processes = {
 // ADK prints a line for each turn.
 Object.assign(console, { info: () => {}, debug: () => {} });
 
-const all = await benchCases(mesh, raw, floor);
+const all = benchCases(mesh, raw, floor);
 if (values.trace !== undefined) {
   await trace(values.trace);
   await floor.close();
   await raw.close();
   process.exit();
 }
-const cases = all.filter(({ id }) => id.startsWith(values.only));
+const cases = all.filter(({ id, inFlight }) => `${id} ${inFlight}`.startsWith(values.only));
 const measured = new Map<Case, Round[]>(cases.map((each) => [each, []]));
 for (let round = 0; round <= rounds; round += 1) {
   for (const each of cases) {
