@@ -32,5 +32,9 @@ export async function spawnProgram(
   await started.promise;
   const { pid } = child;
   if (pid === undefined) throw new Error('the agents did not start as a process of this machine');
-  return { pid, [Symbol.asyncDispose]: () => endProcess(child, process.env.NODE_OPTIONS?.includes('cpu-prof') ? 'SIGTERM' : 'SIGKILL') };
+  return {
+    pid,
+    [Symbol.asyncDispose]: () =>
+      endProcess(child, process.env.NODE_OPTIONS?.includes('import') ? 'SIGTERM' : 'SIGKILL'),
+  };
 }

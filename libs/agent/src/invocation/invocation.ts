@@ -12,7 +12,6 @@ import type { PluginManager } from '../base/plugin-manager.ts';
 import type { TransferPort } from '../base/transfer-port.ts';
 import { keepAnswers } from '../credentials/keep-answers.ts';
 import type { WithNodeInfo } from '../events/agent-path.ts';
-import { breathe, endingMs } from '../events/breathe.ts';
 import { createEvent } from '../events/event.ts';
 import { logIndex } from '../events/log-index.ts';
 import { messageEventId } from '../events/run-ids.ts';
@@ -22,8 +21,11 @@ import { assertContinues } from '../questions/assert-continues.ts';
 import { readPlainConfirmation } from '../questions/plain-confirmation.ts';
 import { readMessage, type UserMessage } from '../questions/read-message.ts';
 import { orRefused } from '../questions/refusal.ts';
+import type { EndingCommit } from '../sessions/invocations.ts';
 import type { Session } from '../sessions/session.ts';
 import type { SessionService } from '../sessions/session-service.ts';
+import { abortable } from './abortable.ts';
+import { isLastWord } from './is-last-word.ts';
 import { nextSpeaker } from './next-speaker.ts';
 import { saveInputBlobs } from './save-input-blobs.ts';
 
@@ -73,6 +75,11 @@ export interface InvocationOptions extends InvocationServices {
   contextCompactors?: readonly BaseContextCompactor[];
   /** Called for each event before it is committed; may add fields to the event. */
   stamp?: (event: Event) => void;
+  /**
+   * Called before the commit of an event that is the last one for certain, whatever else is in the log. The commit
+   * records the returned end of the run. Without such an event the caller ends the run itself.
+   */
+  endsWith?: () => EndingCommit;
 }
 
 /**
@@ -86,10 +93,10 @@ export interface InvocationOptions extends InvocationServices {
  * ({@link isRefused})
  */
 export async function* runInvocation(options: InvocationOptions): AsyncGenerator<Event, void, void> {
-  const { agent, session, sessionService, invocationId, newMessage, stamp } = options;
-  const commit = async (event: Event): Promise<Event> => {
+  const { agent, session, sessionService, invocationId, newMessage, stamp, endsWith } = options;
+  const commit = async (event: Event, end?: EndingCommit): Promise<Event> => {
     stamp?.(event);
-    return event.partial ? event : await sessionService.appendEvent({ session, event });
+    return event.partial ? event : await sessionService.appendEvent({ session, event, ...(end && { end }) });
   };
   const ref = { appName: session.appName, userId: session.userId, sessionId: session.id, invocationId };
   Object.assign(session.state, options.temp ?? (await sessionService.invocations.get(ref)).temp);
@@ -119,70 +126,10 @@ export async function* runInvocation(options: InvocationOptions): AsyncGenerator
     for await (const event of abortable(events, context.abortSignal)) {
       const committable = await applyPlugins(context, event);
       markIfChanged(context, committable);
-      yield await commit(committable);
+      yield await commit(committable, isLastWord(context, speaker, committable) ? endsWith?.() : undefined);
     }
   }
   await pluginManager.run('afterRunCallback', { invocationContext: context });
-}
-
-/**
- * Yields the events of an agent until the signal is aborted. User code that ignores the signal, or never
- * settles, must not block the run. Its later events are dropped. An abort that comes after the agent's last
- * event changes nothing: the run has ended.
- *
- * @throws the reason of the signal
- */
-async function* abortable(
-  events: AsyncGenerator<Event, void, void>,
-  signal: AbortSignal | undefined,
-): AsyncGenerator<Event, void, void> {
-  let isOver = false;
-  try {
-    for (;;) {
-      const step = await orAborted(events.next(), signal);
-      isOver = step.done === true;
-      if (step.done) return;
-      yield step.value;
-      await breathe();
-    }
-  } finally {
-    if (!isOver) {
-      const end = events.return().catch(() => {});
-      // A generator that hangs would never end, so nobody waits for it after an abort.
-      if (!signal?.aborted) await end;
-    }
-  }
-}
-
-/**
- * Waits for the next step of an agent. After an abort the only step that counts is the end.
- *
- * @throws the reason of the signal
- */
-async function orAborted(
-  next: Promise<IteratorResult<Event, void>>,
-  signal: AbortSignal | undefined,
-): Promise<IteratorResult<Event, void>> {
-  if (!signal) return await next;
-  // Nobody reads a promise that settles after the abort.
-  next.catch(() => {});
-  const { promise: tooLate, resolve } = Promise.withResolvers<undefined>();
-  let timer: NodeJS.Timeout | undefined;
-  const onAbort = () => {
-    timer = setTimeout(resolve, endingMs, undefined);
-  };
-  signal.addEventListener('abort', onAbort, { once: true });
-  if (signal.aborted) onAbort();
-  try {
-    const step = await Promise.race([next, tooLate]);
-    if (signal.aborted && !step?.done) throw signal.reason;
-    return step as IteratorResult<Event, void>;
-  } catch (error) {
-    throw signal.aborted ? signal.reason : error;
-  } finally {
-    signal.removeEventListener('abort', onAbort);
-    clearTimeout(timer);
-  }
 }
 
 function contextOf(options: InvocationOptions, userContent: Content | undefined): InvocationContext {
@@ -195,6 +142,7 @@ function contextOf(options: InvocationOptions, userContent: Content | undefined)
     isAsked: _isAsked,
     isChecked: _isChecked,
     stamp: _stamp,
+    endsWith: _endsWith,
     ...fields
   } = options;
   return new InvocationContext({

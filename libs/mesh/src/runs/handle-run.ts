@@ -7,7 +7,6 @@ import {
   incarnationOf,
   logIndex,
   messageEventId,
-  recordedEnd,
   runInvocation,
   turnNeed,
 } from '@agentmesh/agent/internal';
@@ -29,7 +28,7 @@ import { stampReplica } from '../messages/stamp-replica.ts';
 import { transferPort } from '../remote/transfer-port.ts';
 import { checkContinuation } from './check-continuation.ts';
 import { findEarlier } from './earlier-run.ts';
-import { endRun } from './end-run.ts';
+import { completeRun, endingOf, endRun } from './end-run.ts';
 import { continueElsewhere, handOver } from './hand-over.ts';
 import { linkEarlier } from './link-earlier.ts';
 import { readRun } from './read-run.ts';
@@ -115,10 +114,7 @@ async function advance(served: ServedAgent, run: Run, delivery: DeliveredRun): P
   if (outcomeOfNews) return outcomeOfNews;
   const next = await runHop(served, run, open, taken);
   if (next !== undefined) return await handOver(served, run, next, open);
-  const completed = { status: 'completed', waits: mayGoOn(open.session, invocationId) } as const;
-  const ended = await fencedSessions(mesh.sessions, taken.token).invocations.end(ref, completed);
-  const { lastSeq, isIdle } = ended;
-  const end = endOfRun(ended, resume) ?? recordedEnd(completed);
+  const { end, lastSeq, isIdle } = await completeRun(mesh, ref, open, taken.token);
   return await endRun(mesh, ref, end, open, { lastSeq, isIdle, mark: taken.mark });
 }
 
@@ -204,13 +200,6 @@ async function catchUp(
   return delivery.session.seq > seqBefore ? await continueElsewhere(served, run, delivery) : undefined;
 }
 
-/** Tells whether the invocation has left calls open, so that an answer to them may continue it. */
-function mayGoOn({ events }: Session, invocationId: string): boolean {
-  return logIndex(events)
-    .ofInvocation(invocationId)
-    .some(({ longRunningToolIds = [] }) => longRunningToolIds.length > 0);
-}
-
 /**
  * Lets the agent work until it is done or hands over. Returns the name of the next agent when that agent runs
  * elsewhere.
@@ -264,6 +253,10 @@ async function runHop(
       next = to;
     }),
     stamp: stampReplica(mesh, tally.span),
+    endsWith() {
+      delivery.ending = endingOf(session, run);
+      return delivery.ending;
+    },
     abortSignal: until.signal,
   });
   for await (const event of events) {

@@ -173,7 +173,7 @@ export class RedisSessionService implements SessionService {
         invocationId: event.invocationId,
         knownSeq: session.seq,
         runningMs: invocationTtlMs.running,
-        endedMs: invocationTtlMs.ended,
+        endedMs: end?.as.waits ? invocationTtlMs.running : invocationTtlMs.ended,
         fencingToken: token ?? '',
         modelTokens: tokensOf(event),
         part: attempt?.part ?? '',
@@ -196,7 +196,8 @@ export class RedisSessionService implements SessionService {
     if (result === 'repeated') throw newerAttemptError();
     if (result === 'other') throw sessionReplacedError(session);
     if (result === 'late') throw callAnsweredError(whileOpen ?? '');
-    const [seq, repeated, outbox, counted] = result;
+    const [seq, repeated, outbox, counted, isIdle] = result;
+    if (end) end.isIdle = isIdle === 1;
     await app.applyOutbox(appName, userId, outbox);
     await this.pending.after(ref, changes);
     return { seq, repeated: repeated === 1, counted };
@@ -233,7 +234,7 @@ function endValues({ invocationId }: Event, end: AppendEventRequest['end']) {
 }
 
 type CommitResult =
-  | [seq: number, repeated: 0 | 1, outbox: Outbox, counted: number]
+  | [seq: number, repeated: 0 | 1, outbox: Outbox, counted: number, isIdle: 0 | 1]
   | 'gone'
   | 'fenced'
   | 'repeated'

@@ -89,7 +89,6 @@ export class InMemoryInvocations implements Invocations {
     const key = keys.session(ref);
     leases.leave(key, runName(ref));
     const lastSeq = this.#tables.findSession(ref)?.events.length ?? 0;
-    const isIdle = leases.runsOf(key).length === 0 && leases.ready(ref).length === 0;
-    return { ...recordOf(invocation), lastSeq, isIdle };
+    return { ...recordOf(invocation), lastSeq, isIdle: leases.isIdle(ref, key) };
   }
 }

@@ -10,7 +10,7 @@ import {
 } from '@agentmesh/protocol';
 import { getFunctionCalls, tokensOf } from '../../events/event.ts';
 import { runName } from '../../events/run-ids.ts';
-import { type Attempt, type InvocationRef, newerAttemptError } from '../invocations.ts';
+import { type Attempt, type EndingCommit, type InvocationRef, newerAttemptError } from '../invocations.ts';
 import { callAnsweredError } from '../pending-calls.ts';
 import type { Session } from '../session.ts';
 import { noSession, sessionReplacedError, takeoverError } from '../session-errors.ts';
@@ -141,10 +141,11 @@ export class InMemorySessionService implements SessionService {
     const invocation = this.#tables.invocation(invocationRef);
     if (aside && !isKnown) endRun(invocation, '', { status: 'completed' });
     assertNewest(invocation, attempt);
-    this.#assertHolds(invocationRef, invocation, token);
-    if (token !== undefined) invocation.begun = 0;
     const id = `${this.#tables.keys.session(ref)} ${event.id}`;
     const storedSeq = invocation.seqs.get(id);
+    const isRepeatedEnd = end !== undefined && storedSeq !== undefined;
+    this.#assertHolds(invocationRef, invocation, token, isRepeatedEnd);
+    if (token !== undefined) invocation.begun = 0;
     const committed = storedSeq === undefined ? parseEvent(json) : undefined;
     if (committed) {
       if (session.seq > stored.events.length) throw sessionReplacedError(session);
@@ -158,10 +159,7 @@ export class InMemorySessionService implements SessionService {
       stored.updated = event.timestamp;
       this.#tables.apply(ref, delta, { session: stored.state, temp: invocation.temp });
     }
-    if (end) {
-      endRun(invocation, end.resume ?? '', end.as);
-      this.#tables.leases.leave(this.#tables.keys.session(ref), runName({ ...invocationRef, ...end }));
-    }
+    if (end) this.#endRun(invocationRef, invocation, end);
     if (calls) Object.assign(calls, { uncounted: 0, counted: invocation.llmCalls });
     const seq = storedSeq ?? stored.events.length;
     const missed = stored.events.slice(session.seq, seq - 1).map(parseEvent);
@@ -175,10 +173,26 @@ export class InMemorySessionService implements SessionService {
     if (callId !== undefined && !this.pending.isOpen({ ...ref, callId })) throw callAnsweredError(callId);
   }
 
-  /** @throws MeshError `aborted` unless the token is the newest and its run has the session */
-  #assertHolds(ref: InvocationRef, invocation: StoredInvocation, token: number | undefined): void {
+  #endRun(ref: InvocationRef, invocation: StoredInvocation, end: EndingCommit): void {
+    const { leases, keys } = this.#tables;
+    const key = keys.session(ref);
+    endRun(invocation, end.resume ?? '', end.as);
+    leases.leave(key, runName({ ...ref, ...end }));
+    end.isIdle = leases.isIdle(ref, key);
+  }
+
+  /**
+   * @param isRepeatedEnd true for a run that has committed its last event, and has left the session by now
+   * @throws MeshError `aborted` unless the token is the newest and its run has the session
+   */
+  #assertHolds(
+    ref: InvocationRef,
+    invocation: StoredInvocation,
+    token: number | undefined,
+    isRepeatedEnd: boolean,
+  ): void {
     assertCurrent(invocation, token);
-    if (token === undefined) return;
+    if (token === undefined || isRepeatedEnd) return;
     const holder = this.#tables.leases.holderOf(this.#tables.keys.session(ref));
     // Nobody holds the session of a call: it belongs to the run of its caller.
     const isHeld = holder === undefined && this.#tables.findSession(ref)?.hidden;
