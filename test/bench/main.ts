@@ -5,7 +5,8 @@
  *
  * `npm run bench -- [--rounds 5] [--only <beginning of a case's id and number in flight, such as turn or "turn 64">] [--json <file>] [--keep] [--profile <folder>]`
  *
- * `npm run bench -- --trace <case's id>` prints what Redis does for one repetition of a case instead.
+ * `npm run bench -- --trace <case's id>` prints the messages to (>) and from (<) NATS and the requests to Redis of one
+ * repetition of a case instead, and the commands within the requests.
  */
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -13,7 +14,7 @@ import { parseArgs } from 'node:util';
 import { provision } from '@agentmesh/bus';
 import { connectMesh } from '@agentmesh/mesh';
 import { createLogger } from '@agentmesh/service';
-import { startNats, startRedis, until } from '@agentmesh/testing';
+import { natsMessages, startNats, startRedis, startTcpProxy, until } from '@agentmesh/testing';
 import { connect } from '@nats-io/transport-node';
 import { benchCases, type Case } from './cases.ts';
 import { countCommands } from './count-commands.ts';
@@ -52,11 +53,24 @@ await using nats = await startNats();
 await using redis = await startRedis({ appendOnly: true });
 const names = ['echo_agent', 'turn_agent', 'steps_agent', 'slow_agent', 'idle_agent', floorAgent];
 await provision({ url: nats.url, agents: names, tools: ['get_stock_price'] });
-await using tool = await spawnAgents('tool-agent.ts', nats.url, redis.url);
-await using agents = await spawnAgents('agents.ts', nats.url, redis.url);
+let print: ((line: string) => void) | undefined;
+const { hostname: host, port } = new URL(nats.url);
+await using tap =
+  values.trace === undefined
+    ? undefined
+    : await startTcpProxy({
+        ...{ host, port: Number(port) },
+        rewrite: natsMessages(({ direction, subject, body }) => {
+          print?.(`${direction === 'up' ? '>' : '<'} ${subject} ${body.length} characters`);
+          return 'pass';
+        }),
+      });
+const natsUrl = tap ? `nats://127.0.0.1:${tap.port}` : nats.url;
+await using tool = await spawnAgents('tool-agent.ts', natsUrl, redis.url);
+await using agents = await spawnAgents('agents.ts', natsUrl, redis.url);
 await using floorProcess = await spawnAgents('floor/floor-agent.ts', nats.url, redis.url);
 const log = createLogger({ service: 'bench', replica: 'driver', level: 'warn' });
-await using mesh = await connectMesh({ service: 'driver', natsUrl: nats.url, redisUrl: redis.url, log });
+await using mesh = await connectMesh({ service: 'driver', natsUrl, redisUrl: redis.url, log });
 await until(() => mesh.bus.directory.get('tool', 'get_stock_price'), { what: 'the card of the tool' });
 const raw = await connect({ servers: nats.url, noAsyncTraces: true });
 const floor = openFloor(raw, redis.url);
@@ -120,7 +134,8 @@ async function trace(id: string): Promise<void> {
       `--trace: there is no case ${id}; the cases are ${all.map((each) => each.id).join(', ')}`,
     );
   for (let n = 0; n < 5; n += 1) await traced.once();
-  await countCommands(redis.url, traced.once, (line) => process.stdout.write(`${line}\n`));
+  print = (line) => process.stdout.write(`${line}\n`);
+  await countCommands(redis.url, traced.once, print);
 }
 
 /** Measures one round of a case. */

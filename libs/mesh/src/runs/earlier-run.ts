@@ -1,6 +1,6 @@
 import { endOfRun, messageEventId, runName } from '@agentmesh/agent/internal';
-import type { StoredItem } from '@agentmesh/bus';
-import { decodeToken, MeshError, runCommandSchema } from '@agentmesh/protocol';
+import type { StoredItem, WorkItem } from '@agentmesh/bus';
+import { aloneHeader, decodeToken, MeshError, runCommandSchema } from '@agentmesh/protocol';
 import { agentCard, agentCards } from '../mesh/cards.ts';
 import type { Mesh } from '../mesh/mesh.ts';
 import { treeOf } from '../remote/transfer-port.ts';
@@ -17,13 +17,14 @@ export async function findEarlier(
   mesh: Mesh,
   agent: string,
   run: Run,
-  before: number,
+  { place: before, headers }: WorkItem,
 ): Promise<number | undefined> {
   // Only the first hop begins a run.
   if (run.fresh || run.hop > 0) return undefined;
   try {
     // Only these agents may have a run of the session: others belong to other apps.
     const agents = [...treeOf(agentCards(mesh), agent)];
+    if (agents.length === 1 && headers[aloneHeader] === '0') return undefined;
     for await (const item of mesh.bus.earlierRuns(run.session, before, agents)) {
       const other = runIn(mesh, item);
       if (other && isBefore(other, run) && !(await isPast(mesh, other))) return item.place;

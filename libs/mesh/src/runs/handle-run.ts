@@ -104,7 +104,7 @@ async function advance(served: ServedAgent, run: Run, delivery: DeliveredRun): P
   const ref = { appName: run.app, userId: run.user, sessionId: run.session, invocationId, resume };
   const [session, earlier, record] = await Promise.all([
     openRunSession(served, run),
-    findEarlier(mesh, served.agent.name, run, delivery.item.place),
+    findEarlier(mesh, served.agent.name, run, delivery.item),
     looksNew(run, delivery.item) ? undefined : mesh.sessions.invocations.get(ref),
   ]);
   const open: OpenRun = Object.assign(delivery, { session });
