@@ -13,7 +13,11 @@ export function describeAlone({ connect, provision, name }: Scene): void {
       const bus = await connect('one');
       const [one, another, third] = [name('session'), name('session'), name('session')];
       const send = (session: string, n: number, headers = {}) =>
-        bus.enqueue(names.agentRun(agent, session), n, { messageId: `${agent}:${n}`, saysWhenAlone: n > 0, headers });
+        bus.enqueue(names.agentRun(agent, session), n, {
+          messageId: `${agent}:${n}`,
+          saysWhenAlone: n > 0,
+          headers,
+        });
       await send(one, 1);
       await send(one, 1);
       await send(one, 2);

@@ -17,15 +17,12 @@ export async function findEarlier(
   mesh: Mesh,
   agent: string,
   run: Run,
-  { place: before, headers }: WorkItem,
+  before: number,
 ): Promise<number | undefined> {
   // Only the first hop begins a run.
   if (run.fresh || run.hop > 0) return undefined;
   try {
-    // Only these agents may have a run of the session: others belong to other apps.
-    const agents = [...treeOf(agentCards(mesh), agent)];
-    if (agents.length === 1 && headers[aloneHeader] === '0') return undefined;
-    for await (const item of mesh.bus.earlierRuns(run.session, before, agents)) {
+    for await (const item of mesh.bus.earlierRuns(run.session, before, agentsOf(mesh, agent))) {
       const other = runIn(mesh, item);
       if (other && isBefore(other, run) && !(await isPast(mesh, other))) return item.place;
     }
@@ -34,6 +31,16 @@ export async function findEarlier(
     mesh.log.error({ err: error }, 'may not look for earlier runs: runs of one session may change places');
   }
   return undefined;
+}
+
+/** Tells whether no queue had a run of the session when this run was accepted. */
+export function isAlone(mesh: Mesh, agent: string, { headers }: WorkItem): boolean {
+  return headers[aloneHeader] === '0' && agentsOf(mesh, agent).length === 1;
+}
+
+/** Returns the agents that may have a run of a session: others belong to other apps. */
+function agentsOf(mesh: Mesh, agent: string): string[] {
+  return [...treeOf(agentCards(mesh), agent)];
 }
 
 /** Returns the run of a stored command; undefined for a command that no replica can read. */
