@@ -79,7 +79,7 @@ export interface InvocationOptions extends InvocationServices {
    * Called before the commit of an event that is the last one for certain, whatever else is in the log. The commit
    * records the returned end of the run. Without such an event the caller ends the run itself.
    */
-  endsWith?: () => EndingCommit;
+  endsWith?: (() => EndingCommit) | undefined;
 }
 
 /**
