@@ -7,8 +7,13 @@ let lastPause = 0;
  * this function: code that never waits for I/O would otherwise run in microtasks alone, and neither a
  * deadline nor an abort could end it.
  */
-export async function breathe(): Promise<void> {
-  if (performance.now() - lastPause <= longestMs) return;
+export function breathe(): Promise<void> {
+  return performance.now() - lastPause <= longestMs ? noPause : pause();
+}
+
+const noPause = Promise.resolve();
+
+async function pause(): Promise<void> {
   await new Promise((resolve) => setImmediate(resolve));
   lastPause = performance.now();
 }

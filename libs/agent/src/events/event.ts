@@ -81,12 +81,16 @@ function partsOf(event: Event): Part[] {
 
 /** Returns the function calls of an event, in order. */
 export function getFunctionCalls(event: Event): FunctionCall[] {
-  return partsOf(event).flatMap(({ functionCall }) => (functionCall ? [functionCall] : []));
+  const calls: FunctionCall[] = [];
+  for (const { functionCall } of partsOf(event)) if (functionCall) calls.push(functionCall);
+  return calls;
 }
 
 /** Returns the function responses of an event, in order. */
 export function getFunctionResponses(event: Event): FunctionResponse[] {
-  return partsOf(event).flatMap(({ functionResponse }) => (functionResponse ? [functionResponse] : []));
+  const responses: FunctionResponse[] = [];
+  for (const { functionResponse } of partsOf(event)) if (functionResponse) responses.push(functionResponse);
+  return responses;
 }
 
 /**

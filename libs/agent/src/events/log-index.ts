@@ -1,6 +1,7 @@
 import type { Event } from '@agentmesh/protocol';
 import type { FunctionResponse } from '@google/genai';
 import { getFunctionCalls, getFunctionResponses } from './event.ts';
+import { listIn, setIn } from './keyed-lists.ts';
 import type { Question } from './question.ts';
 import { QuestionIndex } from './question-index.ts';
 
@@ -119,11 +120,11 @@ export class LogIndex {
       for (const at of this.#invocations.get(invocation) ?? none) if (at >= from) positions.push(at);
     }
     positions.sort((a, b) => a - b);
-    return positions.flatMap((at) => this.#events[at] ?? []);
+    return this.#allAt(positions);
   }
 
   ofInvocation(invocation: string): Event[] {
-    return this.ofInvocations([invocation]);
+    return this.#allAt(this.#invocations.get(invocation) ?? none);
   }
 
   /**
@@ -148,7 +149,7 @@ export class LogIndex {
    */
   callsOf(callId: string | undefined): Event[] {
     if (callId === undefined) return [];
-    return (this.#calls.get(callId) ?? none).flatMap((at) => this.#events[at] ?? []);
+    return this.#allAt(this.#calls.get(callId) ?? none);
   }
 
   /** Returns the last event that makes one of these calls and passes the test. */
@@ -206,8 +207,16 @@ export class LogIndex {
 
   #eventsWithCalls(callIds: Iterable<string | undefined>, fits: (event: Event) => boolean = () => true) {
     const positions = [...callIds].flatMap((id) => this.#calls.get(id ?? '') ?? []);
-    const events = positions.sort((a, b) => a - b).flatMap((at) => this.#events[at] ?? []);
-    return events.filter(fits);
+    return this.#allAt(positions.sort((a, b) => a - b)).filter(fits);
+  }
+
+  #allAt(positions: readonly number[]): Event[] {
+    const events: Event[] = [];
+    for (const at of positions) {
+      const event = this.#events[at];
+      if (event) events.push(event);
+    }
+    return events;
   }
 
   #at(position: number | undefined): Event | undefined {
@@ -284,16 +293,4 @@ export class LogIndex {
     setIn(this.#ties, one).add(other);
     setIn(this.#ties, other).add(one);
   }
-}
-
-function listIn<V>(map: Map<string, V[]>, key: string): V[] {
-  const list = map.get(key) ?? [];
-  if (list.length === 0) map.set(key, list);
-  return list;
-}
-
-function setIn(map: Map<string, Set<string>>, key: string): Set<string> {
-  const set = map.get(key) ?? new Set();
-  map.set(key, set);
-  return set;
 }

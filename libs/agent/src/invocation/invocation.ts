@@ -12,7 +12,8 @@ import type { PluginManager } from '../base/plugin-manager.ts';
 import type { TransferPort } from '../base/transfer-port.ts';
 import { keepAnswers } from '../credentials/keep-answers.ts';
 import type { WithNodeInfo } from '../events/agent-path.ts';
-import { breathe, endingMs } from '../events/breathe.ts';
+import { breathe } from '../events/breathe.ts';
+import { copyJson } from '../events/copy-json.ts';
 import { createEvent } from '../events/event.ts';
 import { logIndex } from '../events/log-index.ts';
 import { messageEventId } from '../events/run-ids.ts';
@@ -26,6 +27,7 @@ import type { Session } from '../sessions/session.ts';
 import type { SessionService } from '../sessions/session-service.ts';
 import { nextSpeaker } from './next-speaker.ts';
 import { saveInputBlobs } from './save-input-blobs.ts';
+import { untilAborted } from './until-aborted.ts';
 
 export interface InvocationOptions extends InvocationServices {
   /** The root of the agents of this process that take part. */
@@ -105,7 +107,7 @@ export async function* runInvocation(options: InvocationOptions): AsyncGenerator
   }
   const ownEvents = logIndex(session.events).ofInvocation(invocationId);
   const userEvent = ownEvents.findLast(({ author }) => author === 'user');
-  const context = contextOf(options, structuredClone(userEvent?.content) ?? newMessage);
+  const context = contextOf(options, copyJson(userEvent?.content) ?? newMessage);
   const { pluginManager } = context;
   const isBegun = options.held !== undefined && !isFirstPart(options.held);
   const replacement = isBegun ? replacementEvent(context) : await askForReplacement(context);
@@ -116,73 +118,14 @@ export async function* runInvocation(options: InvocationOptions): AsyncGenerator
     // journal.
     const speaker = options.path === undefined ? nextSpeaker(agent, session, invocationId) : agent;
     const events = speaker.runAsync(context);
-    for await (const event of abortable(events, context.abortSignal)) {
-      const committable = await applyPlugins(context, event);
+    for await (const event of untilAborted(events, context.abortSignal)) {
+      const committable = await passPlugins(context, event);
       markIfChanged(context, committable);
       yield await commit(committable);
+      await breathe();
     }
   }
   await pluginManager.run('afterRunCallback', { invocationContext: context });
-}
-
-/**
- * Yields the events of an agent until the signal is aborted. User code that ignores the signal, or never
- * settles, must not block the run. Its later events are dropped. An abort that comes after the agent's last
- * event changes nothing: the run has ended.
- *
- * @throws the reason of the signal
- */
-async function* abortable(
-  events: AsyncGenerator<Event, void, void>,
-  signal: AbortSignal | undefined,
-): AsyncGenerator<Event, void, void> {
-  let isOver = false;
-  try {
-    for (;;) {
-      const step = await orAborted(events.next(), signal);
-      isOver = step.done === true;
-      if (step.done) return;
-      yield step.value;
-      await breathe();
-    }
-  } finally {
-    if (!isOver) {
-      const end = events.return().catch(() => {});
-      // A generator that hangs would never end, so nobody waits for it after an abort.
-      if (!signal?.aborted) await end;
-    }
-  }
-}
-
-/**
- * Waits for the next step of an agent. After an abort the only step that counts is the end.
- *
- * @throws the reason of the signal
- */
-async function orAborted(
-  next: Promise<IteratorResult<Event, void>>,
-  signal: AbortSignal | undefined,
-): Promise<IteratorResult<Event, void>> {
-  if (!signal) return await next;
-  // Nobody reads a promise that settles after the abort.
-  next.catch(() => {});
-  const { promise: tooLate, resolve } = Promise.withResolvers<undefined>();
-  let timer: NodeJS.Timeout | undefined;
-  const onAbort = () => {
-    timer = setTimeout(resolve, endingMs, undefined);
-  };
-  signal.addEventListener('abort', onAbort, { once: true });
-  if (signal.aborted) onAbort();
-  try {
-    const step = await Promise.race([next, tooLate]);
-    if (signal.aborted && !step?.done) throw signal.reason;
-    return step as IteratorResult<Event, void>;
-  } catch (error) {
-    throw signal.aborted ? signal.reason : error;
-  } finally {
-    signal.removeEventListener('abort', onAbort);
-    clearTimeout(timer);
-  }
 }
 
 function contextOf(options: InvocationOptions, userContent: Content | undefined): InvocationContext {
@@ -273,6 +216,10 @@ async function askForReplacement(context: InvocationContext): Promise<Event | un
   const id = replacementId(context);
   const content = await pluginManager.run('beforeRunCallback', { invocationContext: context });
   return content && createEvent({ id, invocationId, author: 'model', content });
+}
+
+function passPlugins(context: InvocationContext, event: Event): Event | Promise<Event> {
+  return context.pluginManager.has('onEventCallback') ? applyPlugins(context, event) : event;
 }
 
 /**

@@ -8,6 +8,7 @@ import {
   MeshError,
   type SessionRef,
 } from '@agentmesh/protocol';
+import { copyJson } from '../../events/copy-json.ts';
 import { getFunctionCalls, tokensOf } from '../../events/event.ts';
 import { runName } from '../../events/run-ids.ts';
 import { type Attempt, type InvocationRef, newerAttemptError } from '../invocations.ts';
@@ -28,7 +29,7 @@ import type {
   GetSessionRequest,
   SessionService,
 } from '../session-service.ts';
-import { bringUpToDate, eventReader, parseEvent, readEvent } from './event-log.ts';
+import { bringUpToDate, eventReader, readEvent } from './event-log.ts';
 import { InMemoryInvocations } from './invocations.ts';
 import { InMemoryPendingCalls } from './pending-calls.ts';
 import { InMemorySessionLeases } from './session-leases.ts';
@@ -64,13 +65,13 @@ export class InMemorySessionService implements SessionService {
     const key = this.#tables.keys.session(ref);
     const delta = jsonEntries(state, 'the state');
     keptJson('state', JSON.stringify(state));
-    if (ofUser.has(key)) {
+    if (ofUser.has(sessionId)) {
       throw new MeshError('already_exists', `session ${sessionId} exists; use it or choose another id`);
     }
-    const stored = newSession(sessionId, hidden);
+    const stored = newSession(sessionId, key, hidden);
     this.#tables.addSession(ref, stored);
     this.#tables.apply(ref, delta, { session: stored.state });
-    stored.initial = new Map(stored.state);
+    if (stored.state.size > 0) stored.initial = new Map(stored.state);
     return this.#tables.view(ref, stored, []);
   }
 
@@ -108,15 +109,15 @@ export class InMemorySessionService implements SessionService {
     }
     if (page.length > 0) await options.onEvents?.(ref, page);
     await options.onEvents?.(ref, []);
-    this.#tables.sessionsOf(ref).delete(key);
+    this.#tables.sessionsOf(ref).delete(ref.sessionId);
     this.#tables.leases.free(key);
     this.pending.forgetSession(ref);
-    for (const [id, invocation] of this.#tables.invocations) {
+    for (const [id, invocation] of this.#tables.findUser(ref)?.invocations ?? []) {
       const { owner, seqs, firstSeqs } = invocation;
-      if (owner === key) this.#tables.keepEnds(id, invocation);
+      if (owner === ref.sessionId) this.#tables.keepEnds(ref, id, invocation);
       else {
-        firstSeqs.delete(key);
-        for (const of of seqs.keys()) if (of.startsWith(`${key} `)) seqs.delete(of);
+        firstSeqs.delete(ref.sessionId);
+        seqs.delete(ref.sessionId);
       }
     }
   }
@@ -133,41 +134,38 @@ export class InMemorySessionService implements SessionService {
   }: AppendEventRequest): Promise<Event> {
     if (event.partial) return event;
     const ref = { appName: session.appName, userId: session.userId, sessionId: session.id };
-    const { json, delta } = readEvent(event);
+    const { stored: committed, delta } = readEvent(event);
     const stored = this.#tables.findSession(ref);
     if (!stored) throw noSession(ref);
     const invocationRef = { ...ref, invocationId: event.invocationId };
-    const isKnown = this.#tables.findInvocation(invocationRef) !== undefined;
+    const isNew = aside && this.#tables.findInvocation(invocationRef) === undefined;
     const invocation = this.#tables.invocation(invocationRef);
-    if (aside && !isKnown) endRun(invocation, '', { status: 'completed' });
+    if (isNew) endRun(invocation, '', { status: 'completed' });
     assertNewest(invocation, attempt);
     this.#assertHolds(invocationRef, invocation, token);
     if (token !== undefined) invocation.begun = 0;
-    const id = `${this.#tables.keys.session(ref)} ${event.id}`;
-    const storedSeq = invocation.seqs.get(id);
-    const committed = storedSeq === undefined ? parseEvent(json) : undefined;
-    if (committed) {
+    const seqs = seqsIn(session.id, invocation);
+    const storedSeq = seqs.get(event.id);
+    if (storedSeq === undefined) {
       if (session.seq > stored.events.length) throw sessionReplacedError(session);
       this.#assertOpen(ref, whileOpen);
-      stored.events.push(json);
-      invocation.seqs.set(id, stored.events.length);
+      stored.events.push(committed);
+      seqs.set(event.id, stored.events.length);
       invocation.tokens += tokensOf(event);
       invocation.llmCalls += calls?.uncounted ?? 0;
       this.pending.note(ref, committed);
-      noteTurn(stored, invocation, this.#tables.keys.session(ref), committed);
+      noteTurn(stored, invocation, session.id, committed);
       stored.updated = event.timestamp;
       this.#tables.apply(ref, delta, { session: stored.state, temp: invocation.temp });
     }
     if (end) {
       endRun(invocation, end.resume ?? '', end.as);
-      this.#tables.leases.leave(this.#tables.keys.session(ref), runName({ ...invocationRef, ...end }));
+      this.#tables.leases.leave(stored.key, runName({ ...invocationRef, ...end }));
     }
     if (calls) Object.assign(calls, { uncounted: 0, counted: invocation.llmCalls });
     const seq = storedSeq ?? stored.events.length;
-    const missed = stored.events.slice(session.seq, seq - 1).map(parseEvent);
-    if (session.seq < seq) missed.push(committed ?? parseEvent(stored.events[seq - 1] ?? json));
-    if (missed.length > 0) bringUpToDate(session, missed, delta);
-    return parseEvent(stored.events[seq - 1] ?? json);
+    if (session.seq < seq) bringUpToDate(session, stored.events.slice(session.seq, seq), delta);
+    return copyJson(stored.events[seq - 1] ?? committed);
   }
 
   /** @throws MeshError `failed_precondition` for a call that is not pending */
@@ -187,11 +185,20 @@ export class InMemorySessionService implements SessionService {
   }
 }
 
+/** Returns the numbers of an invocation's events in a session by their ids. */
+function seqsIn(sessionId: string, { seqs }: StoredInvocation): Map<string, number> {
+  const existing = seqs.get(sessionId);
+  if (existing) return existing;
+  const created = new Map<string, number>();
+  seqs.set(sessionId, created);
+  return created;
+}
+
 function newestFirst(a: StoredSession, b: StoredSession): number {
   return b.updated - a.updated || Buffer.compare(Buffer.from(b.id), Buffer.from(a.id));
 }
 
 /** @throws MeshError `aborted` for an attempt that is not the newest at its part */
 function assertNewest({ attempts }: StoredInvocation, attempt: Attempt | undefined): void {
-  if (attempt && attempts.get(attempt.part) !== attempt.number) throw newerAttemptError();
+  if (attempt && attempts?.get(attempt.part) !== attempt.number) throw newerAttemptError();
 }

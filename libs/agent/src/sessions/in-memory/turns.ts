@@ -4,9 +4,9 @@ import type { TurnNeed } from '../session-log.ts';
 import type { StoredInvocation } from './stored-invocation.ts';
 
 interface Log {
-  events: readonly string[];
-  calls: Map<string, number>;
-  summaries: Map<string, number>;
+  events: readonly Event[];
+  calls?: Map<string, number>;
+  summaries?: Map<string, number>;
   authors: Map<string, number>;
 }
 
@@ -22,22 +22,32 @@ export function firstNeeded(
 ): number {
   const windows = [
     ...(last === undefined ? [] : [log.events.length - last + 1]),
-    ...(summaries ?? []).map((agent) => (log.summaries.get(agent) ?? 0) + 1),
+    ...(summaries ?? []).map((agent) => (log.summaries?.get(agent) ?? 0) + 1),
   ];
-  const callSeqs = answers.map((id) => log.calls.get(id));
+  const callSeqs = answers.map((id) => log.calls?.get(id));
   const spoken = Math.max(...authors.map((author) => log.authors.get(author) ?? 0), 0) || undefined;
   const firsts = [...(windows.length > 0 ? windows : [1]), invocationFirst, fromSeq, spoken, ...callSeqs];
   return Math.max(Math.min(...firsts.filter((first) => first !== undefined)), 1);
 }
 
-/** Records the facts about the last committed event that later turns need. */
+/**
+ * Records the facts about the last committed event that later turns need.
+ *
+ * @param session id of the session
+ */
 export function noteTurn(log: Log, { firstSeqs }: StoredInvocation, session: string, event: Event): void {
   const { asks, answers, summary, isRewind } = turnChanges(event);
-  const callSeqs = answers.flatMap((id) => log.calls.get(id) ?? []);
+  const callSeqs = answers.flatMap((id) => log.calls?.get(id) ?? []);
   const first = Math.min(firstSeqs.get(session) ?? log.events.length, ...callSeqs);
   firstSeqs.set(session, first);
-  for (const id of asks) log.calls.set(id, first);
+  for (const id of asks) {
+    log.calls ??= new Map();
+    log.calls.set(id, first);
+  }
   log.authors.set(event.author ?? '', log.events.length);
-  if (isRewind) log.summaries.clear();
-  if (summary) log.summaries.set(summary.agent, summary.throughSeq);
+  if (isRewind) delete log.summaries;
+  if (summary) {
+    log.summaries ??= new Map();
+    log.summaries.set(summary.agent, summary.throughSeq);
+  }
 }
