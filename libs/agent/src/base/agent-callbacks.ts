@@ -31,6 +31,7 @@ async function callAgentCallbacks(
   id: string,
 ): Promise<Event | undefined> {
   const { agent, branch, invocationId, pluginManager } = context;
+  if (agent[kind].length === 0 && !pluginManager.has(kind)) return undefined;
   const actions = createEventActions();
   const callbackContext = new Context(originOf(context), { actions });
   const content =

@@ -191,6 +191,8 @@ export abstract class BaseAgent<C extends BaseAgentConfig = BaseAgentConfig> {
     if (context.endInvocation || (this.orchestrates && context.isPaused)) return;
     const after = await callAfter(context, start);
     if (after) yield this.#stamp(context, after);
+    // Only callbacks and user code transfer the conversation without the knowledge of the agent's own work.
+    if (!after && !context.isFiltered && context.transferTo === undefined) return;
     for await (const event of this.handOver(context)) yield this.#stamp(context, event);
   }
 

@@ -155,7 +155,7 @@ export class InvocationContext {
     this.flowRun = fields.flowRun ?? 1;
     const journal = fields.journal ?? journalRange(fields.session.events, fields.invocationId);
     this.journal = { ...journal, start: fields.journalStart ?? journal.start };
-    this.#fields = { ...fields, pluginManager: this.pluginManager, journal: this.journal };
+    this.#fields = fields;
   }
 
   get appName(): string {
@@ -200,7 +200,8 @@ export class InvocationContext {
 
   /** Returns a context of the same invocation for another agent, or in another branch. */
   with(fields: Partial<InvocationContextFields>): InvocationContext {
-    const context = new InvocationContext({ ...this.#fields, ...fields });
+    const { pluginManager, journal } = this;
+    const context = new InvocationContext({ ...this.#fields, pluginManager, journal, ...fields });
     context.#shared = this.#shared;
     // The same agent is in the same turn, so both contexts share the counts of child runs and the end of the
     // turn.

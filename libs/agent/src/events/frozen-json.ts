@@ -53,14 +53,20 @@ function copyList(list: readonly unknown[], size: { bytes: number }, depth: numb
     if (inner === notPlain) return notPlain;
     copy.push(inner);
   }
-  return Object.freeze(copy);
+  return copy.length === 0 ? emptyList : Object.freeze(copy);
 }
+
+/** Frozen values without parts, which all copies share. */
+const emptyList = Object.freeze([]);
+const emptyObject = Object.freeze({});
 
 function copyObject(from: object, size: { bytes: number }, depth: number): unknown {
   const prototype = Object.getPrototypeOf(from);
   if (prototype !== Object.prototype && prototype !== null) return notPlain;
+  const keys = Object.keys(from);
+  if (keys.length === 0) return emptyObject;
   const copy: Record<string, unknown> = {};
-  for (const key of Object.keys(from)) {
+  for (const key of keys) {
     const value = (from as Record<string, unknown>)[key];
     if (value === undefined) continue;
     const inner = copyPlain(value, size, depth + 1);

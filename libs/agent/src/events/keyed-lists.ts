@@ -1,10 +1,8 @@
-/** Returns the list under a key, and adds an empty one when there is none. */
-export function listIn<V>(map: Map<string, V[]>, key: string): V[] {
-  const existing = map.get(key);
-  if (existing) return existing;
-  const list: V[] = [];
-  map.set(key, list);
-  return list;
+/** Adds a value to the end of the list under a key. */
+export function addTo<V>(map: Map<string, V[]>, key: string, value: V): void {
+  const list = map.get(key);
+  if (list) list.push(value);
+  else map.set(key, [value]);
 }
 
 /** Returns the set under a key, and adds an empty one when there is none. */

@@ -1,8 +1,8 @@
 import type { Event } from '@agentmesh/protocol';
 import type { FunctionResponse } from '@google/genai';
 import { getFunctionCalls, getFunctionResponses } from './event.ts';
-import { listIn, setIn } from './keyed-lists.ts';
-import type { Question } from './question.ts';
+import { addTo, setIn } from './keyed-lists.ts';
+import { isQuestionName, type Question } from './question.ts';
 import { QuestionIndex } from './question-index.ts';
 
 /** A response to a call, with its event. */
@@ -50,8 +50,9 @@ export class LogIndex {
   readonly #calls = new Map<string, number[]>();
   readonly #responses = new Map<string, LoggedResponse[]>();
   /** For each invocation: the invocations that questions and answers tie to it. */
-  readonly #ties = new Map<string, Set<string>>();
-  readonly #questions = new QuestionIndex();
+  #ties: Map<string, Set<string>> | undefined;
+  /** Undefined before the first question, as in most logs. */
+  #questions: QuestionIndex | undefined;
   readonly #compactions: Event[] = [];
   /**
    * Rewound parts: positions of the first and the last event of each part, in order. The parts do not
@@ -133,7 +134,7 @@ export class LogIndex {
    */
   tiedTo(invocation: string): { invocations: Set<string>; start: number } {
     const invocations = new Set([invocation]);
-    for (const each of invocations) for (const tied of this.#ties.get(each) ?? none) invocations.add(tied);
+    for (const each of invocations) for (const tied of this.#ties?.get(each) ?? none) invocations.add(tied);
     const starts = [...invocations].map((each) => this.#invocations.get(each)?.[0] ?? this.#events.length);
     return { invocations, start: Math.min(...starts) };
   }
@@ -168,12 +169,12 @@ export class LogIndex {
   }
 
   question(id: string | undefined): Question | undefined {
-    return this.#questions.get(id);
+    return this.#questions?.get(id);
   }
 
   /** Returns the questions of a call, in order. */
   questionsOfCall(callId: string | undefined): readonly Question[] {
-    return this.#questions.ofCall(callId);
+    return this.#questions?.ofCall(callId) ?? none;
   }
 
   /** Returns the questions that an event asks. */
@@ -186,7 +187,7 @@ export class LogIndex {
 
   /** The questions without an answer, in order. */
   get openQuestions(): Iterable<Question> {
-    return this.#questions.open;
+    return this.#questions?.open ?? none;
   }
 
   /** Tells whether a call waits for a person. */
@@ -202,7 +203,7 @@ export class LogIndex {
 
   /** For each call that has to run again: its last question, which is answered. */
   get dueQuestions(): Iterable<Question> {
-    return this.#questions.due;
+    return this.#questions?.due ?? none;
   }
 
   #eventsWithCalls(callIds: Iterable<string | undefined>, fits: (event: Event) => boolean = () => true) {
@@ -250,7 +251,7 @@ export class LogIndex {
       }
     }
     this.#hidden.push([hidden, at]);
-    this.#questions.cutAt(hidden, this.#events);
+    this.#questions?.cutAt(hidden, this.#events);
   }
 
   /** Removes the last visible event from the lists. */
@@ -268,28 +269,29 @@ export class LogIndex {
 
   #index(event: Event, at: number): void {
     const { invocationId, author = '' } = event;
-    listIn(this.#invocations, invocationId).push(at);
-    listIn(this.#authors, author).push(at);
+    addTo(this.#invocations, invocationId, at);
+    addTo(this.#authors, author, at);
     if (event.actions.compaction) this.#compactions.push(event);
     for (const response of getFunctionResponses(event)) this.#respond(event, response, at);
     for (const call of getFunctionCalls(event)) {
       if (call.id === undefined) continue;
-      const calls = listIn(this.#calls, call.id);
-      if (calls.at(-1) !== at) calls.push(at);
-      this.#questions.noteCall(event, call, at);
+      if (this.#calls.get(call.id)?.at(-1) !== at) addTo(this.#calls, call.id, at);
+      if (isQuestionName(call.name)) this.#questions ??= new QuestionIndex();
+      this.#questions?.noteCall(event, call, at);
     }
   }
 
   #respond(event: Event, response: FunctionResponse, position: number): void {
     const { id = '' } = response;
-    listIn(this.#responses, id).push({ response, event, position });
-    this.#questions.noteResponse(event, response, position);
+    addTo(this.#responses, id, { response, event, position });
+    this.#questions?.noteResponse(event, response, position);
     if (event.author !== 'user') return;
     const asker = this.callsOf(id).findLast(({ author }) => author !== 'user')?.invocationId;
     if (asker !== undefined && asker !== event.invocationId) this.#tie(asker, event.invocationId);
   }
 
   #tie(one: string, other: string): void {
+    this.#ties ??= new Map();
     setIn(this.#ties, one).add(other);
     setIn(this.#ties, other).add(one);
   }

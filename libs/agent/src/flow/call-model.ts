@@ -1,6 +1,6 @@
 import { type Event, type EventActions, failSpan } from '@agentmesh/protocol';
 import type { LlmRequest, LlmResponse } from '../base/base-llm.ts';
-import { firstResult } from '../base/callbacks.ts';
+import { asList, firstResult } from '../base/callbacks.ts';
 import { Context } from '../base/context.ts';
 import type { InvocationContext } from '../base/invocation-context.ts';
 import { originOf } from '../base/readonly-context.ts';
@@ -34,7 +34,8 @@ export async function* callModel(
   const callbackContext = new Context(originOf(context), { actions });
   const request = await buildRequest(agent, context, callbackContext, tools);
   const { pluginManager } = context;
-  const { beforeModelCallback, afterModelCallback } = agent.callbacks;
+  const beforeModelCallback = asList(agent.beforeModelCallback);
+  const afterModelCallback = asList(agent.afterModelCallback);
   const replacement =
     (await pluginManager.run('beforeModelCallback', { callbackContext, llmRequest: request })) ??
     (await firstResult(
@@ -111,7 +112,7 @@ async function* askModel(
         error,
       })) ??
       (await firstResult(
-        agent.callbacks.onModelErrorCallback,
+        asList(agent.onModelErrorCallback),
         { context, request, error },
         { callback: 'onModelErrorCallback', context },
       ));

@@ -1,7 +1,7 @@
 import { MeshError, unlessAborted } from '@agentmesh/protocol';
 import { askPerson, isCredentialFailure } from '../auth/credential-steps.ts';
 import type { BaseTool } from '../base/base-tool.ts';
-import { firstResult } from '../base/callbacks.ts';
+import { asList, firstResult } from '../base/callbacks.ts';
 import type { Context } from '../base/context.ts';
 import { type Failure, isCallersFault } from '../base/failure.ts';
 import type { LlmAgent } from './llm-agent.ts';
@@ -48,7 +48,7 @@ export async function* runTool(
       (await plugins?.run('onToolErrorCallback', { ...pluginCall, error })) ??
       (agent &&
         (await firstResult(
-          agent.callbacks.onToolErrorCallback,
+          asList(agent.onToolErrorCallback),
           { ...call, error },
           { callback: 'onToolErrorCallback', ...about },
         )));
@@ -59,7 +59,7 @@ export async function* runTool(
     const replacement =
       (await plugins?.run('beforeToolCallback', pluginCall)) ??
       (agent &&
-        (await firstResult(agent.callbacks.beforeToolCallback, call, {
+        (await firstResult(asList(agent.beforeToolCallback), call, {
           callback: 'beforeToolCallback',
           ...about,
         })));
@@ -79,7 +79,7 @@ export async function* runTool(
     (await plugins?.run('afterToolCallback', { ...pluginCall, result: response })) ??
     (agent &&
       (await firstResult(
-        agent.callbacks.afterToolCallback,
+        asList(agent.afterToolCallback),
         { ...call, response },
         { callback: 'afterToolCallback', ...about },
       )));

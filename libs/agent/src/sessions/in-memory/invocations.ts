@@ -88,11 +88,12 @@ export class InMemoryInvocations implements Invocations {
     const invocation = this.#tables.invocation(ref);
     assertCurrent(invocation, token);
     endRun(invocation, ref.resume ?? '', end);
-    const session = this.#tables.findSession(ref);
-    const key = session?.key ?? keys.session(ref);
+    const lastSeq = this.#tables.findSession(ref)?.events.length ?? 0;
+    const ended = { ...recordOf(invocation), lastSeq };
+    if (leases.isEmpty) return { ...ended, isIdle: true };
+    const key = keys.session(ref);
     leases.leave(key, runName(ref));
-    const lastSeq = session?.events.length ?? 0;
     const isIdle = leases.runsOf(key).length === 0 && leases.ready(ref).length === 0;
-    return { ...recordOf(invocation), lastSeq, isIdle };
+    return { ...ended, isIdle };
   }
 }

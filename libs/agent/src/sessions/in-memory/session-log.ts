@@ -35,8 +35,7 @@ export class InMemorySessionLog implements SessionLog {
     const tables = this.#tables;
     const stored = tables.findSession(ref);
     if (!stored) return undefined;
-    const invocationFirst = tables.findInvocation(ref)?.firstSeqs.get(ref.sessionId);
-    const firstSeq = firstNeeded(need, stored, invocationFirst);
+    const firstSeq = firstNeeded(need, stored, stored.firstSeqs.get(ref.invocationId));
     const events = stored.events.slice(Math.max(firstSeq, knownSeq) - 1);
     const session = tables.view(ref, stored, events);
     return { session, firstSeq, incarnation: stored.incarnation, sharesEvents: true };
@@ -56,7 +55,7 @@ export class InMemorySessionLog implements SessionLog {
     for (const { stored: event, delta } of read) {
       stored.events.push(event);
       const sessionDelta = delta.filter(([key]) => scopeOf(key) === 'session');
-      this.#tables.apply(ref, sessionDelta, { session: stored.state });
+      this.#tables.apply(ref, sessionDelta, { session: stored });
     }
     for (const [at, { author = '' }] of events.entries()) stored.authors.set(author, afterSeq + at + 1);
     stored.updated = last.timestamp;

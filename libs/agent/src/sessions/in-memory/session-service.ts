@@ -1,4 +1,3 @@
-import { randomUUID } from 'node:crypto';
 import {
   assertOptions,
   type Event,
@@ -9,7 +8,7 @@ import {
   type SessionRef,
 } from '@agentmesh/protocol';
 import { copyJson } from '../../events/copy-json.ts';
-import { getFunctionCalls, tokensOf } from '../../events/event.ts';
+import { getFunctionCalls, newId, tokensOf } from '../../events/event.ts';
 import { runName } from '../../events/run-ids.ts';
 import { type Attempt, type InvocationRef, newerAttemptError } from '../invocations.ts';
 import { callAnsweredError } from '../pending-calls.ts';
@@ -59,19 +58,19 @@ export class InMemorySessionService implements SessionService {
   }
 
   async createSession(request: CreateSessionRequest): Promise<Session> {
-    const { appName, userId, state = {}, sessionId = randomUUID(), hidden = false } = request;
+    const { appName, userId, state = {}, sessionId = newId(), hidden = false } = request;
     const ref = { appName, userId, sessionId };
     const ofUser = this.#tables.sessionsOf(ref);
-    const key = this.#tables.keys.session(ref);
+    this.#tables.keys.session(ref);
     const delta = jsonEntries(state, 'the state');
     keptJson('state', JSON.stringify(state));
     if (ofUser.has(sessionId)) {
       throw new MeshError('already_exists', `session ${sessionId} exists; use it or choose another id`);
     }
-    const stored = newSession(sessionId, key, hidden);
+    const stored = newSession(sessionId, hidden);
     this.#tables.addSession(ref, stored);
-    this.#tables.apply(ref, delta, { session: stored.state });
-    if (stored.state.size > 0) stored.initial = new Map(stored.state);
+    this.#tables.apply(ref, delta, { session: stored });
+    if (stored.state) stored.initial = new Map(stored.state);
     return this.#tables.view(ref, stored, []);
   }
 
@@ -113,12 +112,7 @@ export class InMemorySessionService implements SessionService {
     this.#tables.leases.free(key);
     this.pending.forgetSession(ref);
     for (const [id, invocation] of this.#tables.findUser(ref)?.invocations ?? []) {
-      const { owner, seqs, firstSeqs } = invocation;
-      if (owner === ref.sessionId) this.#tables.keepEnds(ref, id, invocation);
-      else {
-        firstSeqs.delete(ref.sessionId);
-        seqs.delete(ref.sessionId);
-      }
+      if (invocation.owner === ref.sessionId) this.#tables.keepEnds(ref, id, invocation);
     }
   }
 
@@ -144,23 +138,22 @@ export class InMemorySessionService implements SessionService {
     assertNewest(invocation, attempt);
     this.#assertHolds(invocationRef, invocation, token);
     if (token !== undefined) invocation.begun = 0;
-    const seqs = seqsIn(session.id, invocation);
-    const storedSeq = seqs.get(event.id);
+    const storedSeq = numberOf(stored, event);
     if (storedSeq === undefined) {
       if (session.seq > stored.events.length) throw sessionReplacedError(session);
       this.#assertOpen(ref, whileOpen);
       stored.events.push(committed);
-      seqs.set(event.id, stored.events.length);
+      stored.ids.set(event.id, stored.events.length);
       invocation.tokens += tokensOf(event);
       invocation.llmCalls += calls?.uncounted ?? 0;
       this.pending.note(ref, committed);
-      noteTurn(stored, invocation, session.id, committed);
+      noteTurn(stored, committed);
       stored.updated = event.timestamp;
-      this.#tables.apply(ref, delta, { session: stored.state, temp: invocation.temp });
+      if (delta.length > 0) this.#tables.apply(ref, delta, { session: stored, invocation });
     }
     if (end) {
       endRun(invocation, end.resume ?? '', end.as);
-      this.#tables.leases.leave(stored.key, runName({ ...invocationRef, ...end }));
+      this.#tables.leases.leave(this.#tables.keys.session(ref), runName({ ...invocationRef, ...end }));
     }
     if (calls) Object.assign(calls, { uncounted: 0, counted: invocation.llmCalls });
     const seq = storedSeq ?? stored.events.length;
@@ -185,13 +178,13 @@ export class InMemorySessionService implements SessionService {
   }
 }
 
-/** Returns the numbers of an invocation's events in a session by their ids. */
-function seqsIn(sessionId: string, { seqs }: StoredInvocation): Map<string, number> {
-  const existing = seqs.get(sessionId);
-  if (existing) return existing;
-  const created = new Map<string, number>();
-  seqs.set(sessionId, created);
-  return created;
+/** Returns the number of an event that its invocation has committed before. */
+function numberOf({ ids, events }: StoredSession, { id, invocationId }: Event): number | undefined {
+  const seq = ids.get(id);
+  if (seq === undefined || events[seq - 1]?.invocationId === invocationId) return seq;
+  // Another invocation has committed an event with the same id since, if this one has.
+  const at = events.findLastIndex((each) => each.id === id && each.invocationId === invocationId);
+  return at === -1 ? undefined : at + 1;
 }
 
 function newestFirst(a: StoredSession, b: StoredSession): number {

@@ -18,7 +18,7 @@ export interface StoredInvocation {
   owner: string;
   /** Id of the session that a run of the invocation took or waits for. */
   home?: string;
-  temp: JsonMap;
+  temp?: JsonMap;
   llmCalls: number;
   tokens: number;
   token: number;
@@ -37,15 +37,6 @@ export interface StoredInvocation {
   attempts?: Map<string, number>;
   cancelled?: string;
   /**
-   * Number of an event by session id and event id. A child session of an ask shares its caller's invocation.
-   */
-  seqs: Map<string, Map<string, number>>;
-  /**
-   * For each session id: number of the first event there of this invocation, or of the invocations whose
-   * calls it answers.
-   */
-  firstSeqs: Map<string, number>;
-  /**
    * The current or last run: '' for the run that began the invocation, else the `resume` of the run that
    * continues it.
    */
@@ -59,13 +50,10 @@ export interface StoredInvocation {
 export function newInvocation(owner: string): StoredInvocation {
   return {
     owner,
-    temp: new Map(),
     llmCalls: 0,
     tokens: 0,
     token: 0,
     begun: 0,
-    seqs: new Map(),
-    firstSeqs: new Map(),
     run: '',
     before: '',
     ends: new Map(),

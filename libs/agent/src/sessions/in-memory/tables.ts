@@ -1,4 +1,3 @@
-import { randomUUID } from 'node:crypto';
 import { type Event, type JsonEntry, keys, type SessionRef } from '@agentmesh/protocol';
 import { type StateScope, scopeOf } from '../../events/state.ts';
 import type { InvocationRef } from '../invocations.ts';
@@ -10,17 +9,22 @@ import { endsOnly, newInvocation, type StoredInvocation } from './stored-invocat
 
 export interface StoredSession {
   id: string;
-  /** Names the session among those of all users. */
-  key: string;
   incarnation: string;
   hidden: boolean;
   created: number;
   updated: number;
-  state: JsonMap;
+  state?: JsonMap;
   /** The state with which the session was created. */
-  initial: JsonMap;
+  initial?: JsonMap;
   /** The event with number n is at n - 1. */
   events: EventLog;
+  /** For each event id: number of the last event with it that was committed, not imported. */
+  ids: Map<string, number>;
+  /**
+   * For each invocation: number of its first event here, or of the first event of the invocations whose calls it
+   * answers.
+   */
+  firstSeqs: Map<string, number>;
   /** For each call id: number of the first event of the invocations to which it belongs. */
   calls?: Map<string, number>;
   /** For each agent ('' for all): number of the last event that its last summary covers. */
@@ -29,17 +33,19 @@ export interface StoredSession {
   authors: Map<string, number>;
 }
 
-export function newSession(id: string, key: string, hidden: boolean): StoredSession {
+let incarnations = 0;
+
+export function newSession(id: string, hidden: boolean): StoredSession {
+  incarnations += 1;
   return {
     id,
-    key,
-    incarnation: randomUUID(),
+    incarnation: String(incarnations),
     hidden,
     created: Date.now(),
     updated: Date.now(),
-    state: new Map(),
-    initial: new Map(),
     events: [],
+    ids: new Map(),
+    firstSeqs: new Map(),
     authors: new Map(),
   };
 }
@@ -50,12 +56,12 @@ interface StoredUser {
   sessions: Map<string, StoredSession>;
   /** By id. */
   invocations: Map<string, StoredInvocation>;
-  state: JsonMap;
+  state?: JsonMap;
 }
 
 interface StoredApp {
   users: Map<string, StoredUser>;
-  state: JsonMap;
+  state?: JsonMap;
 }
 
 /**
@@ -73,11 +79,11 @@ export class Tables {
   }
 
   #app(appName: string): StoredApp {
-    return entry(this.#apps, appName, () => ({ users: new Map(), state: new Map() }));
+    return entry(this.#apps, appName, () => ({ users: new Map() }));
   }
 
   #user({ appName, userId }: UserOwner): StoredUser {
-    const make = () => ({ sessions: new Map(), invocations: new Map(), state: new Map() });
+    const make = () => ({ sessions: new Map(), invocations: new Map() });
     return entry(this.#app(appName).users, userId, make);
   }
 
@@ -129,13 +135,23 @@ export class Tables {
     setTimeout(forget, keptEndsMs).unref();
   }
 
-  /** Writes each entry to its scope; entries of a scope without a map are dropped. */
-  apply(ref: SessionRef, delta: JsonEntry[], maps: { session: JsonMap; temp?: JsonMap }): void {
-    if (delta.length === 0) return;
-    const scopes = { ...maps, app: this.#app(ref.appName).state, user: this.#user(ref).state };
+  /** Writes each entry to its scope; entries of `temp:` without an invocation are dropped. */
+  apply(
+    ref: SessionRef,
+    delta: JsonEntry[],
+    { session, invocation }: { session: { state?: JsonMap }; invocation?: { temp?: JsonMap } },
+  ): void {
+    const of = { app: this.#app(ref.appName), user: this.#user(ref), session };
     for (const [key, json] of delta) {
       const scope = scopeOf(key);
-      scopes[scope]?.set(key.slice(prefixes[scope].length), json);
+      const name = key.slice(prefixes[scope].length);
+      if (scope !== 'temp') {
+        of[scope].state ??= new Map();
+        of[scope].state.set(name, json);
+      } else if (invocation) {
+        invocation.temp ??= new Map();
+        invocation.temp.set(name, json);
+      }
     }
   }
 

@@ -1,10 +1,10 @@
 import type { Event } from '@agentmesh/protocol';
 import { turnChanges } from '../derive-pending.ts';
 import type { TurnNeed } from '../session-log.ts';
-import type { StoredInvocation } from './stored-invocation.ts';
 
 interface Log {
   events: readonly Event[];
+  firstSeqs: Map<string, number>;
   calls?: Map<string, number>;
   summaries?: Map<string, number>;
   authors: Map<string, number>;
@@ -30,16 +30,12 @@ export function firstNeeded(
   return Math.max(Math.min(...firsts.filter((first) => first !== undefined)), 1);
 }
 
-/**
- * Records the facts about the last committed event that later turns need.
- *
- * @param session id of the session
- */
-export function noteTurn(log: Log, { firstSeqs }: StoredInvocation, session: string, event: Event): void {
+/** Records the facts about the last committed event that later turns need. */
+export function noteTurn(log: Log, event: Event): void {
   const { asks, answers, summary, isRewind } = turnChanges(event);
   const callSeqs = answers.flatMap((id) => log.calls?.get(id) ?? []);
-  const first = Math.min(firstSeqs.get(session) ?? log.events.length, ...callSeqs);
-  firstSeqs.set(session, first);
+  const first = Math.min(log.firstSeqs.get(event.invocationId) ?? log.events.length, ...callSeqs);
+  log.firstSeqs.set(event.invocationId, first);
   for (const id of asks) {
     log.calls ??= new Map();
     log.calls.set(id, first);

@@ -42,8 +42,8 @@ export class InMemoryUserRecords implements UserRecords {
 
   async deleteRest({ appName, userId }: UserOwner): Promise<DeletedRecords> {
     const user = this.#tables.findUser({ appName, userId });
-    const [stateKeys, others] = [user?.state.size ?? 0, user?.invocations.size ?? 0];
-    user?.state.clear();
+    const [stateKeys, others] = [user?.state?.size ?? 0, user?.invocations.size ?? 0];
+    delete user?.state;
     user?.invocations.clear();
     return { stateKeys, pending: this.#pending.forgetUser({ appName, userId }), others };
   }
