@@ -7,11 +7,12 @@
  *
  * `npm run bench -- --trace <case's id>` prints what Redis does for one repetition of a case instead.
  */
-import { mkdirSync, writeFileSync } from 'node:fs';
+import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { provision } from '@agentmesh/bus';
 import { connectMesh } from '@agentmesh/mesh';
+import { AsyncDisposableStack } from '@agentmesh/protocol';
 import { createLogger } from '@agentmesh/service';
 import { startNats, startRedis, until } from '@agentmesh/testing';
 import { connect } from '@nats-io/transport-node';
@@ -19,7 +20,10 @@ import { benchCases, type Case } from './cases.ts';
 import { countCommands } from './count-commands.ts';
 import { cpuOf } from './cpu.ts';
 import { floorAgent, openFloor } from './floor/floor.ts';
+import { hopAgent, hops } from './hops/hops.ts';
 import { median } from './median.ts';
+import { otherCases } from './others/other-cases.ts';
+import { beginProfiles } from './profiles.ts';
 import { drawGoals } from './report/chart.ts';
 import { type Results, verdictsOn } from './report/goals.ts';
 import { type Entry, entryOf, keep } from './report/history.ts';
@@ -42,16 +46,12 @@ const rounds = Number(values.rounds);
 if (!Number.isInteger(rounds) || rounds < 1)
   throw new Error(`--rounds must be 1 or more; it is ${values.rounds}`);
 if (values.keep && values.only !== '') throw new Error('--keep needs all cases; leave out --only');
-if (values.profile !== undefined) {
-  mkdirSync(values.profile, { recursive: true });
-  // The processes of the agents write a profile each when they end.
-  process.env.NODE_OPTIONS = `${process.env.NODE_OPTIONS ?? ''} --cpu-prof --cpu-prof-dir=${values.profile}`;
-}
+const profiles = values.profile === undefined ? undefined : beginProfiles(values.profile);
 
 await using nats = await startNats();
 await using redis = await startRedis({ appendOnly: true });
 const names = ['echo_agent', 'turn_agent', 'steps_agent', 'slow_agent', 'idle_agent', floorAgent];
-await provision({ url: nats.url, agents: names, tools: ['get_stock_price'] });
+await provision({ url: nats.url, agents: [...names, ...hops.map(hopAgent)], tools: ['get_stock_price'] });
 await using tool = await spawnAgents('tool-agent.ts', nats.url, redis.url);
 await using agents = await spawnAgents('agents.ts', nats.url, redis.url);
 await using floorProcess = await spawnAgents('floor/floor-agent.ts', nats.url, redis.url);
@@ -71,7 +71,13 @@ const processes = {
 // ADK prints a line for each turn.
 Object.assign(console, { info: () => {}, debug: () => {} });
 
-const all = await benchCases(mesh, raw, floor);
+await using others = new AsyncDisposableStack();
+const wanted = values.trace ?? values.only;
+const isWanted = (group: string) => group.startsWith(wanted) || wanted.startsWith(group);
+const all = [
+  ...(await benchCases(mesh, raw, floor, isWanted)),
+  ...(await otherCases(others, { mesh, raw, natsUrl: nats.url, redisUrl: redis.url, isWanted })),
+];
 if (values.trace !== undefined) {
   await trace(values.trace);
   await floor.close();
@@ -88,6 +94,7 @@ for (let round = 0; round <= rounds; round += 1) {
   }
   process.stderr.write(round === 0 ? 'warmed up\n' : `round ${round} of ${rounds}\n`);
 }
+await profiles?.end();
 const results: Results = { figures: figuresByCase(), ...(values.only === '' && (await measureOnce())) };
 await floor.close();
 await raw.close();

@@ -1,5 +1,6 @@
 import { dirname, resolve } from 'node:path';
 import { endProcess, spawnGuarded } from '@agentmesh/testing';
+import { isProfiled } from './profiles.ts';
 
 /** A started process of agents. */
 export interface Spawned extends AsyncDisposable {
@@ -32,5 +33,10 @@ export async function spawnProgram(
   await started.promise;
   const { pid } = child;
   if (pid === undefined) throw new Error('the agents did not start as a process of this machine');
-  return { pid, [Symbol.asyncDispose]: () => endProcess(child, 'SIGKILL') };
+  return {
+    pid,
+    // A process that is profiled writes its profile when it ends by itself.
+    [Symbol.asyncDispose]: () =>
+      isProfiled() ? endProcess(child, 'SIGTERM', 60_000) : endProcess(child, 'SIGKILL'),
+  };
 }
