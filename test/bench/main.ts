@@ -3,7 +3,7 @@
  * same messages and commits by the client libraries alone; ADK in one process; the costs of a process. Needs
  * Linux.
  *
- * `npm run bench -- [--rounds 5] [--only <beginning of a case's id>] [--json <file>] [--keep] [--profile <folder>]`
+ * `npm run bench -- [--rounds 5] [--only <beginnings of cases' ids, with commas>] [--json <file>] [--keep] [--profile <folder>]`
  *
  * `npm run bench -- --trace <case's id>` prints what Redis does for one repetition of a case instead.
  */
@@ -73,7 +73,8 @@ Object.assign(console, { info: () => {}, debug: () => {} });
 
 await using others = new AsyncDisposableStack();
 const wanted = values.trace ?? values.only;
-const isWanted = (group: string) => group.startsWith(wanted) || wanted.startsWith(group);
+const isWanted = (group: string) =>
+  wanted.split(',').some((each) => group.startsWith(each) || each.startsWith(group));
 const all = [
   ...(await benchCases(mesh, raw, floor, isWanted)),
   ...(await otherCases(others, { mesh, raw, natsUrl: nats.url, redisUrl: redis.url, isWanted })),
@@ -84,7 +85,7 @@ if (values.trace !== undefined) {
   await raw.close();
   process.exit();
 }
-const cases = all.filter(({ id }) => id.startsWith(values.only));
+const cases = all.filter(({ id }) => values.only.split(',').some((each) => id.startsWith(each)));
 const measured = new Map<Case, Round[]>(cases.map((each) => [each, []]));
 for (let round = 0; round <= rounds; round += 1) {
   for (const each of cases) {
