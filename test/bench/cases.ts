@@ -15,14 +15,17 @@ export interface Case {
   inFlight: number;
   /** The number of repetitions in one round. */
   count: number;
-  once(): Promise<void>;
+  /** Returns the time of the repetition in ms, where it is not the time of the call. */
+  once(): Promise<void | number>;
 }
 
 const appName = 'bench_app';
 /** The number of past turns in a long session. */
 export const pastTurns = 500;
 
-/** Makes all cases of the benchmark. */
+/**
+ * Makes the cases of the benchmark. A case whose sessions need a past makes it when it is first used.
+ */
 export function benchCases(mesh: Mesh, raw: NatsConnection, floor: Floor): Case[] {
   return [
     ...requestCases(mesh, raw, floor),
@@ -179,6 +182,12 @@ async function newSession(mesh: Mesh, user: string, app = appName): Promise<Plac
   return { app, user, session: id };
 }
 
+/** Opens a session for durable turns, and returns a function that carries out the next one. */
+export async function durableTurn(mesh: Mesh, user: string): Promise<() => Promise<void>> {
+  const place = await newSession(mesh, user);
+  return () => turnIn(mesh, place, question, 3);
+}
+
 /** Carries out a durable turn. @throws Error when it gives another number of events */
 async function turnIn(mesh: Mesh, place: Place, message: typeof question, expected: number): Promise<void> {
   const run = await startRun(mesh, { ...place, message });
@@ -186,13 +195,14 @@ async function turnIn(mesh: Mesh, place: Place, message: typeof question, expect
   if (events.length !== expected) throw new Error(`a turn gave ${events.length} events, not ${expected}`);
 }
 
-async function turnInProcess(
+/** Carries out a turn in this process. @throws Error when it gives another number of events */
+export async function turnInProcess(
   runner: Pick<InMemoryRunner, 'runAsync'> | Pick<AdkRunner, 'runAsync'>,
   sessionId: string,
+  userId = 'bench',
 ): Promise<void> {
   let events = 0;
-  for await (const _event of runner.runAsync({ userId: 'bench', sessionId, newMessage: question }))
-    events += 1;
+  for await (const _event of runner.runAsync({ userId, sessionId, newMessage: question })) events += 1;
   if (events !== 3) throw new Error(`a turn in one process gave ${events} events`);
 }
 

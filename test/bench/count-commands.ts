@@ -11,7 +11,7 @@ const restMs = 100;
  */
 export async function countCommands(
   url: string,
-  work: () => Promise<void>,
+  work: () => Promise<unknown>,
   trace?: (line: string) => void,
 ): Promise<{ requests: number; commands: number }> {
   let requests = 0;

@@ -3,16 +3,18 @@
  * same messages and commits by the client libraries alone; ADK in one process; the costs of a process. Needs
  * Linux.
  *
- * `npm run bench -- [--rounds 5] [--only <beginning of a case's id and number in flight, such as turn or "turn 64">] [--json <file>] [--keep] [--profile <folder>]`
+ * `npm run bench -- [--rounds 5] [--only <beginnings of cases, with commas, each an id or an id and a number in flight: "turn 64">]
+ *   [--json <file>] [--keep] [--profile <folder>]`
  *
  * `npm run bench -- --trace <case's id>` prints the messages to (>) and from (<) NATS and the requests to Redis of one
  * repetition of a case instead, and the commands within the requests.
  */
-import { mkdirSync, writeFileSync } from 'node:fs';
+import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { provision } from '@agentmesh/bus';
 import { connectMesh } from '@agentmesh/mesh';
+import { AsyncDisposableStack } from '@agentmesh/protocol';
 import { createLogger } from '@agentmesh/service';
 import { natsMessages, startNats, startRedis, startTcpProxy, until } from '@agentmesh/testing';
 import { connect } from '@nats-io/transport-node';
@@ -20,7 +22,10 @@ import { benchCases, type Case } from './cases.ts';
 import { countCommands } from './count-commands.ts';
 import { cpuOf } from './cpu.ts';
 import { floorAgent, openFloor } from './floor/floor.ts';
+import { hopAgent, hops } from './hops/hops.ts';
 import { median } from './median.ts';
+import { otherCases } from './others/other-cases.ts';
+import { beginProfiles } from './profiles.ts';
 import { drawGoals } from './report/chart.ts';
 import { type Results, verdictsOn } from './report/goals.ts';
 import { type Entry, entryOf, keep } from './report/history.ts';
@@ -43,16 +48,12 @@ const rounds = Number(values.rounds);
 if (!Number.isInteger(rounds) || rounds < 1)
   throw new Error(`--rounds must be 1 or more; it is ${values.rounds}`);
 if (values.keep && values.only !== '') throw new Error('--keep needs all cases; leave out --only');
-if (values.profile !== undefined) {
-  mkdirSync(values.profile, { recursive: true });
-  // The processes of the agents write a profile each when they end.
-  process.env.NODE_OPTIONS = `${process.env.NODE_OPTIONS ?? ''} --cpu-prof --cpu-prof-dir=${values.profile}`;
-}
+const profiles = values.profile === undefined ? undefined : beginProfiles(values.profile);
 
 await using nats = await startNats();
 await using redis = await startRedis({ appendOnly: true });
 const names = ['echo_agent', 'turn_agent', 'steps_agent', 'slow_agent', 'idle_agent', floorAgent];
-await provision({ url: nats.url, agents: names, tools: ['get_stock_price'] });
+await provision({ url: nats.url, agents: [...names, ...hops.map(hopAgent)], tools: ['get_stock_price'] });
 let print: ((line: string) => void) | undefined;
 const { hostname: host, port } = new URL(nats.url);
 await using tap =
@@ -85,14 +86,23 @@ const processes = {
 // ADK prints a line for each turn.
 Object.assign(console, { info: () => {}, debug: () => {} });
 
-const all = benchCases(mesh, raw, floor);
+await using others = new AsyncDisposableStack();
+const wanted = values.trace ?? values.only;
+const isWanted = (group: string) =>
+  wanted.split(',').some((each) => group.startsWith(each) || each.startsWith(group));
+const all = [
+  ...benchCases(mesh, raw, floor),
+  ...(await otherCases(others, { mesh, raw, natsUrl, redisUrl: redis.url, isWanted })),
+];
 if (values.trace !== undefined) {
   await trace(values.trace);
   await floor.close();
   await raw.close();
   process.exit();
 }
-const cases = all.filter(({ id, inFlight }) => `${id} ${inFlight}`.startsWith(values.only));
+const cases = all.filter(({ id, inFlight }) =>
+  values.only.split(',').some((each) => `${id} ${inFlight}`.startsWith(each)),
+);
 const measured = new Map<Case, Round[]>(cases.map((each) => [each, []]));
 for (let round = 0; round <= rounds; round += 1) {
   for (const each of cases) {
@@ -102,6 +112,7 @@ for (let round = 0; round <= rounds; round += 1) {
   }
   process.stderr.write(round === 0 ? 'warmed up\n' : `round ${round} of ${rounds}\n`);
 }
+await profiles?.end();
 const results: Results = { figures: figuresByCase(), ...(values.only === '' && (await measureOnce())) };
 await floor.close();
 await raw.close();

@@ -1,5 +1,6 @@
 import { dirname, resolve } from 'node:path';
 import { endProcess, spawnGuarded } from '@agentmesh/testing';
+import { isProfiled } from './profiles.ts';
 
 /** A started process of agents. */
 export interface Spawned extends AsyncDisposable {
@@ -34,7 +35,8 @@ export async function spawnProgram(
   if (pid === undefined) throw new Error('the agents did not start as a process of this machine');
   return {
     pid,
+    // A process that is profiled writes its profile when it ends by itself.
     [Symbol.asyncDispose]: () =>
-      endProcess(child, process.env.NODE_OPTIONS?.includes('import') ? 'SIGTERM' : 'SIGKILL'),
+      isProfiled() ? endProcess(child, 'SIGTERM', 60_000) : endProcess(child, 'SIGKILL'),
   };
 }

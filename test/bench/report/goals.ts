@@ -120,12 +120,15 @@ const goals: readonly Goal[] = [
   },
   {
     ...{ what: 'durable turns ÷ ADK with PostgreSQL, 20 sessions', unit: '×', goal: 20, isAtLeast: true },
-    // The benchmark starts no PostgreSQL.
-    figure: () => undefined,
+    figure: ratio('perSecond', 'sessions-turn 20', 'sessions-adk 20'),
   },
   {
     ...{ what: 'added delay of a token for each hop ÷ publish and receive of nats.js', unit: '×', goal: 1.5 },
-    figure: () => undefined,
+    figure: ({ figures }) => {
+      const [one, three] = [figures.get('token-1 1')?.p50, figures.get('token-3 1')?.p50];
+      const added = one === undefined || three === undefined ? undefined : (three - one) / 2;
+      return divide(added, figures.get('token-raw 1')?.p50);
+    },
   },
 ];
 

@@ -1,15 +1,19 @@
 import type { Event, EventActions } from '@agentmesh/protocol';
 import { createEvent, createEventActions, hasEffect } from '../events/event.ts';
+import { logIndex } from '../events/log-index.ts';
+import { isWaiting } from '../journal/journal.ts';
+import { stepMarkOf } from '../journal/step-mark.ts';
 import { firstResult } from './callbacks.ts';
 import { Context } from './context.ts';
 import type { InvocationContext } from './invocation-context.ts';
+import { noteStep } from './note-step.ts';
 import { originOf } from './readonly-context.ts';
 
 /**
  * Returns the id of the event that a callback makes. The id follows from the run: an agent that continues
  * after a crash finds the event of its callback and does not yield it twice.
  */
-export function callbackEventId(
+function callbackEventId(
   { agent, path, invocationId }: InvocationContext,
   turnStart: Event | undefined,
   when: 'before' | 'after',
@@ -21,12 +25,13 @@ export function callbackEventId(
  * Calls the plugins, then the agent's own callbacks. Returns an event with the content that they return or
  * the state that they write.
  */
-export async function callAgentCallbacks(
+async function callAgentCallbacks(
   kind: 'beforeAgentCallback' | 'afterAgentCallback',
   context: InvocationContext,
   id: string,
 ): Promise<Event | undefined> {
   const { agent, branch, invocationId, pluginManager } = context;
+  if (agent[kind].length === 0 && !pluginManager.has(kind)) return undefined;
   const actions = createEventActions();
   const callbackContext = new Context(originOf(context), { actions });
   const content =
@@ -42,6 +47,38 @@ export async function callAgentCallbacks(
     ...(content && { content: { ...content, role: content.role ?? 'model' } }),
     actions,
   });
+}
+
+/** Calls the callbacks before an agent's work, unless the agent has begun it: see {@link callAgentCallbacks}. */
+export async function callBefore(
+  context: InvocationContext,
+  turnStart: Event | undefined,
+  events: readonly Event[],
+): Promise<Event | undefined> {
+  // An event that the transferring agent's callback made last is not a step of this agent.
+  if (events.some(({ author }) => turnStart?.author === 'user' || author !== turnStart?.author))
+    return undefined;
+  context.abortSignal?.throwIfAborted();
+  const id = callbackEventId(context, turnStart, 'before');
+  const event = await callAgentCallbacks('beforeAgentCallback', context, id);
+  if (event?.content && context.isFiltered) noteStep(context, event, true);
+  return event;
+}
+
+/** Tells whether the callbacks before an agent's work have answered in its place, as the log shows. */
+export function isAnswered(context: InvocationContext, turnStart: Event | undefined): boolean {
+  const event = logIndex(context.session.events).get(callbackEventId(context, turnStart, 'before'));
+  return event !== undefined && (Boolean(event.content) || stepMarkOf(event)?.ends === true);
+}
+
+/** Calls the callbacks after an agent's work, unless the agent waits or they were called before. */
+export async function callAfter(
+  context: InvocationContext,
+  turnStart: Event | undefined,
+): Promise<Event | undefined> {
+  const id = callbackEventId(context, turnStart, 'after');
+  if (isWaiting(context) || logIndex(context.session.events).has(id)) return undefined;
+  return await callAgentCallbacks('afterAgentCallback', context, id);
 }
 
 /**

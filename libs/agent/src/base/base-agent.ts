@@ -4,9 +4,9 @@ import { breathe } from '../events/breathe.ts';
 import { overLimitCode } from '../events/event.ts';
 import { logIndex } from '../events/log-index.ts';
 import { identify } from '../journal/heard-events.ts';
-import { isRunOver, isWaiting, journalOf, turnOf } from '../journal/journal.ts';
-import { setStepMark, stepMarkOf } from '../journal/step-mark.ts';
-import { callAgentCallbacks, callbackEventId } from './agent-callbacks.ts';
+import { isRunOver, journalOf, turnOf } from '../journal/journal.ts';
+import { setStepMark } from '../journal/step-mark.ts';
+import { callAfter, callBefore, isAnswered } from './agent-callbacks.ts';
 import type { BaseCodeExecutor } from './base-code-executor.ts';
 import {
   type AfterAgentCallback,
@@ -16,7 +16,6 @@ import {
   type SingleAgentCallback,
 } from './callbacks.ts';
 import type { InvocationContext } from './invocation-context.ts';
-import { noteStep } from './note-step.ts';
 
 export interface BaseAgentConfig {
   name: string;
@@ -179,22 +178,42 @@ export abstract class BaseAgent<C extends BaseAgentConfig = BaseAgentConfig> {
    */
   async *runAsync(parent: InvocationContext): AsyncGenerator<Event, void, void> {
     const isChild = parent.agent !== this && parent.agent.orchestrates;
+    const context = this.#contextIn(parent, isChild);
+    await breathe();
+    if (isChild && isRunOver(context, parent.path)) return;
+    const { start, events } = turnOf(context);
+    const before = await callBefore(context, start, events);
+    if (before) yield this.#stamp(context, before);
+    if (before?.content || isAnswered(context, start)) return;
+    if (context.endInvocation) return;
+    const work = this.hasOwnCode ? this.#replay(context) : this.runAsyncImpl(context);
+    for await (const event of work) yield this.#stamp(context, event);
+    if (context.endInvocation || (this.orchestrates && context.isPaused)) return;
+    const after = await callAfter(context, start);
+    if (after) yield this.#stamp(context, after);
+    // Only callbacks and user code transfer the conversation without the knowledge of the agent's own work.
+    if (!after && !context.isFiltered && context.transferTo === undefined) return;
+    for await (const event of this.handOver(context)) yield this.#stamp(context, event);
+  }
+
+  #contextIn(parent: InvocationContext, isChild: boolean): InvocationContext {
     const step = isChild ? parent.startRun(this.name) : this.orchestrates ? this.name : undefined;
     const path = [parent.path, step].filter((each) => each !== undefined).join('.') || undefined;
     const isUnderOwnCode = parent.isUnderOwnCode || this.hasOwnCode;
-    const context = parent.with({ agent: this, path: path ?? parent.path, isUnderOwnCode });
-    await breathe();
-    if (isChild && isRunOver(context, parent.path)) return;
-    for await (const event of this.#runWithCallbacks(context)) {
-      if (path !== undefined) stampPath(event, path);
-      event.author ||= this.name;
-      // An event belongs to the invocation that commits it, even if user code took the event from another
-      // invocation.
-      if (event.invocationId !== context.invocationId) event.invocationId = context.invocationId;
-      if (context.isUnderOwnCode && !event.partial) context.heard.addId(event.id);
-      if (event.errorCode === overLimitCode) this.#assertEnds(context, event);
-      yield event;
-    }
+    return parent.with({ agent: this, ...(path !== undefined && { path }), isUnderOwnCode });
+  }
+
+  /** Marks an event of the agent, or of an agent that it runs, as an event of this run. */
+  #stamp(context: InvocationContext, event: Event): Event {
+    const { path, invocationId } = context;
+    if (path !== undefined) stampPath(event, path);
+    event.author ||= this.name;
+    // An event belongs to the invocation that commits it, even if user code took the event from another
+    // invocation.
+    if (event.invocationId !== invocationId) event.invocationId = invocationId;
+    if (context.isUnderOwnCode && !event.partial) context.heard.addId(event.id);
+    if (event.errorCode === overLimitCode) this.#assertEnds(context, event);
+    return event;
   }
 
   /**
@@ -207,31 +226,6 @@ export abstract class BaseAgent<C extends BaseAgentConfig = BaseAgentConfig> {
       'failed_precondition',
       `agent ${this.name} was told ${mostRefusals} times that ${errorMessage}, and is run again: end the loop that runs it`,
     );
-  }
-
-  async *#runWithCallbacks(context: InvocationContext): AsyncGenerator<Event, void, void> {
-    const { start, events } = turnOf(context);
-    const beforeId = callbackEventId(context, start, 'before');
-    // An event that the transferring agent's callback made last is not a step of this agent.
-    if (!events.some(({ author }) => start?.author === 'user' || author !== start?.author)) {
-      context.abortSignal?.throwIfAborted();
-      const event = await callAgentCallbacks('beforeAgentCallback', context, beforeId);
-      const isAnswered = Boolean(event?.content);
-      if (event && isAnswered && context.isFiltered) noteStep(context, event, true);
-      if (event) yield event;
-      if (isAnswered) return;
-    }
-    const beforeEvent = logIndex(context.session.events).get(beforeId);
-    if (beforeEvent?.content || (beforeEvent && stepMarkOf(beforeEvent)?.ends)) return;
-    if (context.endInvocation) return;
-    yield* this.hasOwnCode ? this.#replay(context) : this.runAsyncImpl(context);
-    if (context.endInvocation || (this.orchestrates && context.isPaused)) return;
-    const afterId = callbackEventId(context, start, 'after');
-    if (!isWaiting(context) && !logIndex(context.session.events).has(afterId)) {
-      const event = await callAgentCallbacks('afterAgentCallback', context, afterId);
-      if (event) yield event;
-    }
-    yield* this.handOver(context);
   }
 
   /**

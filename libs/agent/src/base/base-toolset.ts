@@ -96,3 +96,28 @@ class PrefixedTool extends BaseTool {
     return this.#tool.runAsync(request);
   }
 }
+
+/**
+ * Returns the tools of a list, with the selected tools of its toolsets. Of two tools with one name, that of a toolset
+ * that gives way is left out.
+ */
+export async function toolsOf(
+  list: readonly (BaseTool | BaseToolset)[],
+  context: ReadonlyContext,
+): Promise<BaseTool[]> {
+  const plain = list.filter((each): each is BaseTool => !(each instanceof BaseToolset));
+  if (plain.length === list.length) return plain;
+  const groups = await Promise.all(
+    list.map(async (each) => ({
+      tools: each instanceof BaseToolset ? await each.selectedTools(context) : [each],
+      givesWay: each instanceof BaseToolset && each.givesWay,
+    })),
+  );
+  const fixed = groups.filter(({ givesWay }) => !givesWay).flatMap(({ tools }) => tools);
+  const names = new Set(fixed.map(({ name }) => name));
+  return groups.flatMap(({ tools, givesWay }) => {
+    const selected = givesWay ? tools.filter(({ name }) => !names.has(name)) : tools;
+    for (const { name } of selected) names.add(name);
+    return selected;
+  });
+}

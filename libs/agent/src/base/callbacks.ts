@@ -97,7 +97,17 @@ export interface CallbackPlace {
  * Calls the callbacks in order and returns the first result. Reports an exception of a callback to the operator
  * and throws it.
  */
-export async function firstResult<P, R>(
+export function firstResult<P, R>(
+  callbacks: readonly ((params: P) => Awaitable<R | undefined>)[],
+  params: P,
+  place: CallbackPlace,
+): Promise<R | undefined> {
+  return callbacks.length === 0 ? noResult : callInOrder(callbacks, params, place);
+}
+
+const noResult = Promise.resolve(undefined);
+
+async function callInOrder<P, R>(
   callbacks: readonly ((params: P) => Awaitable<R | undefined>)[],
   params: P,
   place: CallbackPlace,

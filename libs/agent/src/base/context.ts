@@ -89,7 +89,11 @@ export class Context extends ArtifactContext {
   /** Number of questions of the call that have an answer. The call runs again with each answer. */
   readonly answers: number;
   /** For the framework only; tools use {@link getAuthResponse} and {@link requestCredential}. */
-  readonly credentials: CallCredentials;
+  get credentials(): CallCredentials {
+    this.#credentials ??= new CallCredentials();
+    return this.#credentials;
+  }
+  #credentials: CallCredentials | undefined;
   readonly #state: State;
   readonly #options: ContextOptions;
 
@@ -101,7 +105,7 @@ export class Context extends ArtifactContext {
     this.toolConfirmation = options.toolConfirmation;
     this.inputResponse = options.inputResponse;
     this.answers = options.answers ?? 0;
-    this.credentials = options.credentials ?? new CallCredentials();
+    this.#credentials = options.credentials;
     this.#state = new State(origin.session.state, this.actions.stateDelta);
     this.#options = options;
   }

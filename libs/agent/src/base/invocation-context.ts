@@ -6,7 +6,7 @@ import type { SignInService } from '../credentials/sign-in-service.ts';
 import type { HeardEvents } from '../journal/heard-events.ts';
 import type { HeldStep } from '../journal/held-step.ts';
 import { eventsOfRun, type JournalRange, journalRange, openCallIds } from '../journal/journal.ts';
-import { createNotes, type MadeEvent } from '../journal/shared-notes.ts';
+import { createNotes, type MadeEvent, type SharedNotes } from '../journal/shared-notes.ts';
 import type { BaseMemoryService } from '../memory/memory-service.ts';
 import type { InvocationRef } from '../sessions/invocations.ts';
 import type { Session } from '../sessions/session.ts';
@@ -120,11 +120,11 @@ export class InvocationContext {
   readonly #fields: InvocationContextFields;
   #turn = {
     ended: false,
-    runs: new Map<string, number>(),
+    runs: undefined as Map<string, number> | undefined,
     flows: 0,
     transferTo: undefined as string | undefined,
   };
-  #shared = createNotes();
+  #shared: { notes?: SharedNotes } = {};
 
   constructor(fields: InvocationContextFields) {
     this.invocationId = fields.invocationId;
@@ -155,7 +155,7 @@ export class InvocationContext {
     this.flowRun = fields.flowRun ?? 1;
     const journal = fields.journal ?? journalRange(fields.session.events, fields.invocationId);
     this.journal = { ...journal, start: fields.journalStart ?? journal.start };
-    this.#fields = { ...fields, pluginManager: this.pluginManager, journal: this.journal };
+    this.#fields = fields;
   }
 
   get appName(): string {
@@ -189,7 +189,7 @@ export class InvocationContext {
    * stops here.
    */
   hasPaused(child: { name: string }): boolean {
-    const run = this.#turn.runs.get(child.name) ?? 0;
+    const run = this.#turn.runs?.get(child.name) ?? 0;
     return openCallIds(this, eventsOfRun(this, child.name, run)).length > 0;
   }
 
@@ -200,7 +200,8 @@ export class InvocationContext {
 
   /** Returns a context of the same invocation for another agent, or in another branch. */
   with(fields: Partial<InvocationContextFields>): InvocationContext {
-    const context = new InvocationContext({ ...this.#fields, ...fields });
+    const { pluginManager, journal } = this;
+    const context = new InvocationContext({ ...this.#fields, pluginManager, journal, ...fields });
     context.#shared = this.#shared;
     // The same agent is in the same turn, so both contexts share the counts of child runs and the end of the
     // turn.
@@ -235,33 +236,39 @@ export class InvocationContext {
 
   /** Records an event of an agent's flow before any other code sees it. */
   noteMade(event: Event, made: MadeEvent): void {
-    this.#shared.made.set(event.id, made);
+    this.#notes.made.set(event.id, made);
     this.heard.add(event);
   }
 
   /** The events of agents as user code received them. */
   get heard(): HeardEvents {
-    return this.#shared.heard;
+    return this.#notes.heard;
+  }
+
+  get #notes(): SharedNotes {
+    this.#shared.notes ??= createNotes();
+    return this.#shared.notes;
   }
 
   /** Returns the event as the agent's flow made it; undefined for an event that user code made. */
   madeAs(eventId: string): MadeEvent | undefined {
-    return this.#shared.made.get(eventId);
+    return this.#shared.notes?.made.get(eventId);
   }
 
   noteFromElsewhere(event: Event): void {
-    this.#shared.fromElsewhere.add(event.id);
+    this.#notes.fromElsewhere.add(event.id);
     this.heard.add(event);
   }
 
   isFromElsewhere(eventId: string): boolean {
-    return this.#shared.fromElsewhere.has(eventId);
+    return this.#shared.notes?.fromElsewhere.has(eventId) ?? false;
   }
 
   /** Counts how many times an agent was told that a limit of the invocation is reached. */
   countRefusal(agent: string): number {
-    const count = (this.#shared.refusals.get(agent) ?? 0) + 1;
-    this.#shared.refusals.set(agent, count);
+    const { refusals } = this.#notes;
+    const count = (refusals.get(agent) ?? 0) + 1;
+    refusals.set(agent, count);
     return count;
   }
 
@@ -270,6 +277,7 @@ export class InvocationContext {
    * children in the same order again after a crash finds their earlier runs.
    */
   startRun(child: string): string {
+    this.#turn.runs ??= new Map();
     const { runs } = this.#turn;
     const run = (runs.get(child) ?? 0) + 1;
     runs.set(child, run);

@@ -37,7 +37,14 @@ export class PluginManager {
    *
    * @throws MeshError `internal` that names the plugin and the hook, with the plugin's error as the cause
    */
-  async run<H extends PluginHook>(
+  run<H extends PluginHook>(
+    hook: H,
+    params: Parameters<BasePlugin[H]>[0],
+  ): Promise<Awaited<ReturnType<BasePlugin[H]>> | undefined> {
+    return this.#plugins.length === 0 ? noResult : this.#runAll(hook, params);
+  }
+
+  async #runAll<H extends PluginHook>(
     hook: H,
     params: Parameters<BasePlugin[H]>[0],
   ): Promise<Awaited<ReturnType<BasePlugin[H]>> | undefined> {
@@ -48,6 +55,8 @@ export class PluginManager {
     return undefined;
   }
 }
+
+const noResult = Promise.resolve(undefined);
 
 async function callHook<H extends PluginHook>(
   plugin: BasePlugin,

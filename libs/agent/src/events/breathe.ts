@@ -9,11 +9,13 @@ let pausing: Promise<void> | undefined;
  * deadline nor an abort could end it. All callers wait for the same pause and continue together, so that what
  * they send goes out in few writes.
  */
-export async function breathe(): Promise<void> {
-  if (performance.now() - lastPause <= longestMs) return;
+export function breathe(): Promise<void> {
+  if (performance.now() - lastPause <= longestMs) return noPause;
   pausing ??= pause();
-  await pausing;
+  return pausing;
 }
+
+const noPause = Promise.resolve();
 
 async function pause(): Promise<void> {
   await new Promise((resolve) => setImmediate(resolve));

@@ -8,17 +8,27 @@ export const functionCallIdPrefix = 'adk-';
 /** Error code of an event of an agent that has used up its model calls. */
 export const overLimitCode = 'resource_exhausted' satisfies ErrorCode;
 
+/** Makes a random id. */
+export function newId(prefix = ''): string {
+  const id = prefix + randomUUID();
+  // Node joins an id of twenty pieces, which V8 keeps one by one until something needs the text in one piece.
+  wholeText.test(id);
+  return id;
+}
+
+const wholeText = /^$/;
+
 export function newFunctionCallId(): string {
-  return `${functionCallIdPrefix}${randomUUID()}`;
+  return newId(functionCallIdPrefix);
 }
 
 export function newInvocationId(): string {
-  return `e-${randomUUID()}`;
+  return newId('e-');
 }
 
 /** Makes the id of a run that continues an invocation. */
 export function newResumeId(): string {
-  return `r-${randomUUID()}`;
+  return newId('r-');
 }
 
 /** Makes actions with all maps present; the given fields take precedence. */
@@ -66,7 +76,7 @@ export type CreateEventParams = Omit<Partial<Event>, 'actions'> & { actions?: Pa
 /** Makes an event with an id, a timestamp and complete actions; the given fields take precedence. */
 export function createEvent(fields: CreateEventParams = {}): Event {
   return {
-    id: randomUUID(),
+    id: newId(),
     invocationId: '',
     timestamp: Date.now(),
     longRunningToolIds: [],
@@ -81,12 +91,16 @@ function partsOf(event: Event): Part[] {
 
 /** Returns the function calls of an event, in order. */
 export function getFunctionCalls(event: Event): FunctionCall[] {
-  return partsOf(event).flatMap(({ functionCall }) => (functionCall ? [functionCall] : []));
+  const calls: FunctionCall[] = [];
+  for (const { functionCall } of partsOf(event)) if (functionCall) calls.push(functionCall);
+  return calls;
 }
 
 /** Returns the function responses of an event, in order. */
 export function getFunctionResponses(event: Event): FunctionResponse[] {
-  return partsOf(event).flatMap(({ functionResponse }) => (functionResponse ? [functionResponse] : []));
+  const responses: FunctionResponse[] = [];
+  for (const { functionResponse } of partsOf(event)) if (functionResponse) responses.push(functionResponse);
+  return responses;
 }
 
 /**

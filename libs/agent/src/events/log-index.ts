@@ -1,7 +1,8 @@
 import type { Event } from '@agentmesh/protocol';
 import type { FunctionResponse } from '@google/genai';
 import { getFunctionCalls, getFunctionResponses } from './event.ts';
-import type { Question } from './question.ts';
+import { addTo, setIn } from './keyed-lists.ts';
+import { isQuestionName, type Question } from './question.ts';
 import { QuestionIndex } from './question-index.ts';
 
 /** A response to a call, with its event. */
@@ -49,8 +50,9 @@ export class LogIndex {
   readonly #calls = new Map<string, number[]>();
   readonly #responses = new Map<string, LoggedResponse[]>();
   /** For each invocation: the invocations that questions and answers tie to it. */
-  readonly #ties = new Map<string, Set<string>>();
-  readonly #questions = new QuestionIndex();
+  #ties: Map<string, Set<string>> | undefined;
+  /** Undefined before the first question, as in most logs. */
+  #questions: QuestionIndex | undefined;
   readonly #compactions: Event[] = [];
   /**
    * Rewound parts: positions of the first and the last event of each part, in order. The parts do not
@@ -119,11 +121,11 @@ export class LogIndex {
       for (const at of this.#invocations.get(invocation) ?? none) if (at >= from) positions.push(at);
     }
     positions.sort((a, b) => a - b);
-    return positions.flatMap((at) => this.#events[at] ?? []);
+    return this.#allAt(positions);
   }
 
   ofInvocation(invocation: string): Event[] {
-    return this.ofInvocations([invocation]);
+    return this.#allAt(this.#invocations.get(invocation) ?? none);
   }
 
   /**
@@ -132,7 +134,7 @@ export class LogIndex {
    */
   tiedTo(invocation: string): { invocations: Set<string>; start: number } {
     const invocations = new Set([invocation]);
-    for (const each of invocations) for (const tied of this.#ties.get(each) ?? none) invocations.add(tied);
+    for (const each of invocations) for (const tied of this.#ties?.get(each) ?? none) invocations.add(tied);
     const starts = [...invocations].map((each) => this.#invocations.get(each)?.[0] ?? this.#events.length);
     return { invocations, start: Math.min(...starts) };
   }
@@ -148,7 +150,7 @@ export class LogIndex {
    */
   callsOf(callId: string | undefined): Event[] {
     if (callId === undefined) return [];
-    return (this.#calls.get(callId) ?? none).flatMap((at) => this.#events[at] ?? []);
+    return this.#allAt(this.#calls.get(callId) ?? none);
   }
 
   /** Returns the last event that makes one of these calls and passes the test. */
@@ -167,12 +169,12 @@ export class LogIndex {
   }
 
   question(id: string | undefined): Question | undefined {
-    return this.#questions.get(id);
+    return this.#questions?.get(id);
   }
 
   /** Returns the questions of a call, in order. */
   questionsOfCall(callId: string | undefined): readonly Question[] {
-    return this.#questions.ofCall(callId);
+    return this.#questions?.ofCall(callId) ?? none;
   }
 
   /** Returns the questions that an event asks. */
@@ -185,7 +187,7 @@ export class LogIndex {
 
   /** The questions without an answer, in order. */
   get openQuestions(): Iterable<Question> {
-    return this.#questions.open;
+    return this.#questions?.open ?? none;
   }
 
   /** Tells whether a call waits for a person. */
@@ -201,13 +203,21 @@ export class LogIndex {
 
   /** For each call that has to run again: its last question, which is answered. */
   get dueQuestions(): Iterable<Question> {
-    return this.#questions.due;
+    return this.#questions?.due ?? none;
   }
 
   #eventsWithCalls(callIds: Iterable<string | undefined>, fits: (event: Event) => boolean = () => true) {
     const positions = [...callIds].flatMap((id) => this.#calls.get(id ?? '') ?? []);
-    const events = positions.sort((a, b) => a - b).flatMap((at) => this.#events[at] ?? []);
-    return events.filter(fits);
+    return this.#allAt(positions.sort((a, b) => a - b)).filter(fits);
+  }
+
+  #allAt(positions: readonly number[]): Event[] {
+    const events: Event[] = [];
+    for (const at of positions) {
+      const event = this.#events[at];
+      if (event) events.push(event);
+    }
+    return events;
   }
 
   #at(position: number | undefined): Event | undefined {
@@ -241,7 +251,7 @@ export class LogIndex {
       }
     }
     this.#hidden.push([hidden, at]);
-    this.#questions.cutAt(hidden, this.#events);
+    this.#questions?.cutAt(hidden, this.#events);
   }
 
   /** Removes the last visible event from the lists. */
@@ -259,41 +269,30 @@ export class LogIndex {
 
   #index(event: Event, at: number): void {
     const { invocationId, author = '' } = event;
-    listIn(this.#invocations, invocationId).push(at);
-    listIn(this.#authors, author).push(at);
+    addTo(this.#invocations, invocationId, at);
+    addTo(this.#authors, author, at);
     if (event.actions.compaction) this.#compactions.push(event);
     for (const response of getFunctionResponses(event)) this.#respond(event, response, at);
     for (const call of getFunctionCalls(event)) {
       if (call.id === undefined) continue;
-      const calls = listIn(this.#calls, call.id);
-      if (calls.at(-1) !== at) calls.push(at);
-      this.#questions.noteCall(event, call, at);
+      if (this.#calls.get(call.id)?.at(-1) !== at) addTo(this.#calls, call.id, at);
+      if (isQuestionName(call.name)) this.#questions ??= new QuestionIndex();
+      this.#questions?.noteCall(event, call, at);
     }
   }
 
   #respond(event: Event, response: FunctionResponse, position: number): void {
     const { id = '' } = response;
-    listIn(this.#responses, id).push({ response, event, position });
-    this.#questions.noteResponse(event, response, position);
+    addTo(this.#responses, id, { response, event, position });
+    this.#questions?.noteResponse(event, response, position);
     if (event.author !== 'user') return;
     const asker = this.callsOf(id).findLast(({ author }) => author !== 'user')?.invocationId;
     if (asker !== undefined && asker !== event.invocationId) this.#tie(asker, event.invocationId);
   }
 
   #tie(one: string, other: string): void {
+    this.#ties ??= new Map();
     setIn(this.#ties, one).add(other);
     setIn(this.#ties, other).add(one);
   }
-}
-
-function listIn<V>(map: Map<string, V[]>, key: string): V[] {
-  const list = map.get(key) ?? [];
-  if (list.length === 0) map.set(key, list);
-  return list;
-}
-
-function setIn(map: Map<string, Set<string>>, key: string): Set<string> {
-  const set = map.get(key) ?? new Set();
-  map.set(key, set);
-  return set;
 }

@@ -13,7 +13,7 @@ export class State {
   readonly #value: Record<string, unknown>;
   readonly #delta: Record<string, unknown>;
   /** Copies of objects that were read, each with its original. */
-  readonly #copies = new Map<string, { of: unknown; copy: unknown }>();
+  #copies: Map<string, { of: unknown; copy: unknown }> | undefined;
   #isReadonly = false;
 
   constructor(value: Record<string, unknown> = {}, delta: Record<string, unknown> = {}) {
@@ -40,9 +40,10 @@ export class State {
 
   #copyOf(key: string, value: unknown): unknown {
     if (typeof value !== 'object' || value === null) return value;
-    const entry = this.#copies.get(key);
+    const entry = this.#copies?.get(key);
     if (entry?.of === value) return entry.copy;
     const copy = structuredClone(value);
+    this.#copies ??= new Map();
     this.#copies.set(key, { of: value, copy });
     return copy;
   }
@@ -74,7 +75,7 @@ export class State {
 
   /** Returns a copy of all current values. */
   toRecord(): Record<string, unknown> {
-    const copies = [...this.#copies].filter(([key, { of }]) => this.#value[key] === of);
+    const copies = [...(this.#copies ?? [])].filter(([key, { of }]) => this.#value[key] === of);
     return {
       ...this.#value,
       ...Object.fromEntries(copies.map(([key, { copy }]) => [key, copy])),

@@ -83,7 +83,6 @@ function globalInstruction({ rootAgent }: LlmAgent, { transfers, appName }: Invo
  */
 export async function resolveTools(agent: LlmAgent, context: InvocationContext): Promise<StepTools> {
   const targets = agent.transferTargets(context);
-  const callbackContext = new Context(originOf(context), { actions: createEventActions() });
   const tools = await agent.canonicalTools(new ReadonlyContext(originOf(context)));
   if (targets.length > 0) tools.push(new TransferToAgentTool(targets));
   if (agent.outputSchema && tools.length > 0) tools.push(new SetModelResponseTool(agent.outputSchema));
@@ -97,7 +96,10 @@ export async function resolveTools(agent: LlmAgent, context: InvocationContext):
     }
     all[tool.name] = tool;
   }
-  const selected = await context.pluginManager.run('beforeToolSelection', { callbackContext, tools: all });
+  const { pluginManager } = context;
+  if (!pluginManager.has('beforeToolSelection')) return { targets, toolsDict: all };
+  const callbackContext = new Context(originOf(context), { actions: createEventActions() });
+  const selected = await pluginManager.run('beforeToolSelection', { callbackContext, tools: all });
   return { targets, toolsDict: selected ? { ...selected } : all };
 }
 

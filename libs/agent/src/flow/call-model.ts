@@ -1,11 +1,12 @@
 import { type Event, type EventActions, failSpan } from '@agentmesh/protocol';
 import type { LlmRequest, LlmResponse } from '../base/base-llm.ts';
-import { firstResult } from '../base/callbacks.ts';
+import { asList, firstResult } from '../base/callbacks.ts';
 import { Context } from '../base/context.ts';
 import type { InvocationContext } from '../base/invocation-context.ts';
 import { originOf } from '../base/readonly-context.ts';
 import { takeCode } from '../code-executors/run-code.ts';
 import { compactContext } from '../compaction/compact-context.ts';
+import { compactorsFor } from '../compaction/prompt-view.ts';
 import { setDeadlines } from '../events/deadlines.ts';
 import {
   createEvent,
@@ -27,45 +28,35 @@ export async function* callModel(
   context: InvocationContext,
   tools: StepTools,
 ): AsyncGenerator<Event, void, void> {
-  yield* compactContext(agent, context);
+  if (compactorsFor(agent, context).length > 0) yield* compactContext(agent, context);
   // All events of a step share the state and the actions that its callbacks write.
   const actions = createEventActions();
   const callbackContext = new Context(originOf(context), { actions });
   const request = await buildRequest(agent, context, callbackContext, tools);
-  for await (const response of answer(agent, context, callbackContext, request)) {
-    yield toEvent(agent, context, tools, response, actions);
-  }
-}
-
-async function* answer(
-  agent: LlmAgent,
-  invocation: InvocationContext,
-  context: Context,
-  request: LlmRequest,
-): AsyncGenerator<LlmResponse, void, void> {
-  const { pluginManager } = invocation;
-  const { beforeModelCallback, afterModelCallback } = agent.callbacks;
+  const { pluginManager } = context;
+  const beforeModelCallback = asList(agent.beforeModelCallback);
+  const afterModelCallback = asList(agent.afterModelCallback);
   const replacement =
-    (await pluginManager.run('beforeModelCallback', { callbackContext: context, llmRequest: request })) ??
+    (await pluginManager.run('beforeModelCallback', { callbackContext, llmRequest: request })) ??
     (await firstResult(
       beforeModelCallback,
-      { context, request },
-      { callback: 'beforeModelCallback', context },
+      { context: callbackContext, request },
+      { callback: 'beforeModelCallback', context: callbackContext },
     ));
   if (replacement) {
-    yield orEmptyResponseError(replacement);
+    yield toEvent(agent, context, tools, orEmptyResponseError(replacement), actions);
     return;
   }
-  for await (const { response, failed } of askModel(agent, invocation, context, request)) {
+  for await (const { response, failed } of askModel(agent, context, callbackContext, request)) {
     const replaced =
       !failed &&
-      ((await pluginManager.run('afterModelCallback', { callbackContext: context, llmResponse: response })) ??
+      ((await pluginManager.run('afterModelCallback', { callbackContext, llmResponse: response })) ??
         (await firstResult(
           afterModelCallback,
-          { context, response },
-          { callback: 'afterModelCallback', context },
+          { context: callbackContext, response },
+          { callback: 'afterModelCallback', context: callbackContext },
         )));
-    yield replaced ? orEmptyResponseError(replaced) : response;
+    yield toEvent(agent, context, tools, replaced ? orEmptyResponseError(replaced) : response, actions);
   }
 }
 
@@ -121,7 +112,7 @@ async function* askModel(
         error,
       })) ??
       (await firstResult(
-        agent.callbacks.onModelErrorCallback,
+        asList(agent.onModelErrorCallback),
         { context, request, error },
         { callback: 'onModelErrorCallback', context },
       ));

@@ -5,6 +5,7 @@ import type { BaseTool } from '../base/base-tool.ts';
 import { Context } from '../base/context.ts';
 import type { InvocationContext } from '../base/invocation-context.ts';
 import { originOf } from '../base/readonly-context.ts';
+import { copyJson } from '../events/copy-json.ts';
 import { createEvent, createEventActions, hasEffect, mergeEventActions } from '../events/event.ts';
 import { interleave, withEmitted } from '../events/interleave.ts';
 import { logIndex } from '../events/log-index.ts';
@@ -47,7 +48,8 @@ export async function* callTools(
   context: InvocationContext,
   step: ToolCalls,
 ): AsyncGenerator<Event, void, void> {
-  const makeCalls = agent.toolExecution === 'sequential' ? oneByOne : allAtOnce;
+  const isParallel = agent.toolExecution === 'parallel' && step.calls.length > 1;
+  const makeCalls = isParallel ? allAtOnce : oneByOne;
   const outcomes = yield* makeCalls(agent, context, step);
   const signIn = credentialEvent(context, outcomes);
   if (signIn) yield signIn;
@@ -114,7 +116,7 @@ async function* callOne(
 ): AsyncGenerator<Event, CallOutcome, void> {
   const { id, name = '' } = call;
   // Callbacks and tools may change their arguments; the log must not change.
-  const args = structuredClone(call.args ?? {});
+  const args = copyJson(call.args ?? {});
   const actions = createEventActions();
   const respond = (response: Record<string, unknown>, willContinue?: boolean): Part => ({
     functionResponse: {
@@ -133,22 +135,24 @@ async function* callOne(
     const progress = lastProgress(invocation, id);
     return { part: respond(interrupted(progress), progress && false), actions, call };
   }
-  const answers = structuredClone(answersTo(invocation.session.events, id));
+  const answers = copyJson(answersTo(invocation.session.events, id));
   if (answers.expired) return { part: respond(answers.expired), actions, call };
-  const { response, isLastWord, failed } = yield* withEmitted<Event, ToolOutcome>((emit) =>
-    converse(agent, tool, args, {
-      ...(id !== undefined && { functionCallId: id }),
-      functionCallEventId: event.id,
-      ...answers,
-      actions,
-      invocation:
-        invocation.runConfig.streamingMode === 'sse' ? invocation.with({ observe: emit }) : invocation,
-      report: (progress, n) => ({
-        ...responseEvent(invocation, [respond(progress, true)], createEventActions()),
-        ...(id !== undefined && { id: progressId(id, n, answers.answers) }),
-      }),
+  const conversation: Conversation = {
+    ...(id !== undefined && { functionCallId: id }),
+    functionCallEventId: event.id,
+    ...answers,
+    actions,
+    invocation,
+    report: (progress, n) => ({
+      ...responseEvent(invocation, [respond(progress, true)], createEventActions()),
+      ...(id !== undefined && { id: progressId(id, n, answers.answers) }),
     }),
-  );
+  };
+  const { response, isLastWord, failed } = yield* invocation.runConfig.streamingMode === 'sse'
+    ? withEmitted<Event, ToolOutcome>((observe) =>
+        converse(agent, tool, args, { ...conversation, invocation: invocation.with({ observe }) }),
+      )
+    : converse(agent, tool, args, conversation);
   const problem = transferProblem(agent, invocation, tools.targets, actions.transferToAgent);
   if (problem) {
     delete actions.transferToAgent;

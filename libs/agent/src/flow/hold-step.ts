@@ -2,13 +2,12 @@ import { type Event, jsonEntries, toJson } from '@agentmesh/protocol';
 import type { InvocationContext } from '../base/invocation-context.ts';
 import { changedSince } from '../base/note-step.ts';
 import { getFunctionCalls } from '../events/event.ts';
-import { deepFreeze } from '../events/freeze.ts';
 import { logIndex, noteUnread } from '../events/log-index.ts';
 import { isQuestionName } from '../events/question.ts';
 import { pickScopes } from '../events/state.ts';
 import type { HeldStep } from '../journal/held-step.ts';
 import { isProgress, isStep } from '../journal/step-mark.ts';
-import { assign, bringUpToDate, parseEvent, readEvent } from '../sessions/in-memory/event-log.ts';
+import { assign, bringUpToDate, readEvent } from '../sessions/in-memory/event-log.ts';
 import { overrideSessions } from '../sessions/override-sessions.ts';
 import { type Session, unreadBefore } from '../sessions/session.ts';
 import type { SessionService } from '../sessions/session-service.ts';
@@ -120,9 +119,7 @@ export function heldCopy(session: Session, held: HeldStep): Session {
 }
 
 function storedForm(event: Event): Event {
-  const stored = parseEvent(readEvent(event).json);
-  deepFreeze(stored);
-  return stored;
+  return readEvent(event).stored;
 }
 
 /**
@@ -135,9 +132,9 @@ export function heldSessions(sessions: SessionService, held: HeldStep): SessionS
       if (event.partial) return event;
       const logged = logIndex(session.events).get(event.id);
       if (logged) return logged;
-      const { json, delta } = readEvent(event);
+      const { stored, delta } = readEvent(event);
       const afterSeq = loggedSeq(session, held);
-      bringUpToDate(session, [parseEvent(json)], delta);
+      bringUpToDate(session, [stored], delta);
       assign(held.state, delta);
       const whole: Event = JSON.parse(toJson(event, 'the event'));
       held.uncommitted.push({ event: whole, afterSeq });

@@ -5,7 +5,7 @@ import { BaseAgent, unsupportedAgentOptions } from '../base/base-agent.ts';
 import type { BaseCodeExecutor } from '../base/base-code-executor.ts';
 import type { BaseLlm } from '../base/base-llm.ts';
 import type { BaseTool } from '../base/base-tool.ts';
-import { BaseToolset } from '../base/base-toolset.ts';
+import { BaseToolset, toolsOf } from '../base/base-toolset.ts';
 import type {
   AfterModelCallback,
   AfterToolCallback,
@@ -202,19 +202,7 @@ export class LlmAgent extends BaseAgent<LlmAgentConfig> implements LlmCallbacks 
 
   /** Returns the tools of this step. The toolsets are asked again at each step. */
   async canonicalTools(context: ReadonlyContext): Promise<BaseTool[]> {
-    const groups = await Promise.all(
-      this.tools.map(async (each) => ({
-        tools: each instanceof BaseToolset ? await each.selectedTools(context) : [each],
-        givesWay: each instanceof BaseToolset && each.givesWay,
-      })),
-    );
-    const fixed = groups.filter(({ givesWay }) => !givesWay).flatMap(({ tools }) => tools);
-    const names = new Set(fixed.map(({ name }) => name));
-    return groups.flatMap(({ tools, givesWay }) => {
-      const selected = givesWay ? tools.filter(({ name }) => !names.has(name)) : tools;
-      for (const { name } of selected) names.add(name);
-      return selected;
-    });
+    return await toolsOf(this.tools, context);
   }
 
   /**

@@ -1,11 +1,11 @@
 import { MeshError, unlessAborted } from '@agentmesh/protocol';
 import { askPerson, isCredentialFailure } from '../auth/credential-steps.ts';
 import type { BaseTool } from '../base/base-tool.ts';
-import { firstResult } from '../base/callbacks.ts';
+import { asList, firstResult } from '../base/callbacks.ts';
 import type { Context } from '../base/context.ts';
 import { type Failure, isCallersFault } from '../base/failure.ts';
 import type { LlmAgent } from './llm-agent.ts';
-import { withCredentials } from './with-credentials.ts';
+import { isProgress, type ToolWork, withCredentials } from './with-credentials.ts';
 
 type Json = Record<string, unknown>;
 
@@ -48,24 +48,25 @@ export async function* runTool(
       (await plugins?.run('onToolErrorCallback', { ...pluginCall, error })) ??
       (agent &&
         (await firstResult(
-          agent.callbacks.onToolErrorCallback,
+          asList(agent.onToolErrorCallback),
           { ...call, error },
           { callback: 'onToolErrorCallback', ...about },
         )));
     const response = replacement ?? { error: toolErrorText(tool.name, error) };
     return { response, isLastWord: true, failed: true };
   };
-  const attempt = async function* (): AsyncGenerator<Json, ToolOutcome, void> {
+  const attempt = async (): Promise<ToolWork> => {
     const replacement =
       (await plugins?.run('beforeToolCallback', pluginCall)) ??
       (agent &&
-        (await firstResult(agent.callbacks.beforeToolCallback, call, {
+        (await firstResult(asList(agent.beforeToolCallback), call, {
           callback: 'beforeToolCallback',
           ...about,
         })));
     if (replacement) return { response: wrapResult(replacement), isLastWord: false };
     try {
-      return yield* executeTool(tool, args, context);
+      const work = await beginTool(tool, args, context);
+      return isProgress(work) ? orFailed(work, fail) : work;
     } catch (thrown) {
       return await fail(thrown);
     }
@@ -79,12 +80,23 @@ export async function* runTool(
     (await plugins?.run('afterToolCallback', { ...pluginCall, result: response })) ??
     (agent &&
       (await firstResult(
-        agent.callbacks.afterToolCallback,
+        asList(agent.afterToolCallback),
         { ...call, response },
         { callback: 'afterToolCallback', ...about },
       )));
   await askPerson(context, tool.isRemote);
   return replaced ? { ...outcome, response: wrapResult(replaced) } : outcome;
+}
+
+async function* orFailed(
+  work: AsyncGenerator<Json, ToolOutcome, void>,
+  fail: (thrown: unknown) => Promise<ToolOutcome>,
+): AsyncGenerator<Json, ToolOutcome, void> {
+  try {
+    return yield* work;
+  } catch (thrown) {
+    return await fail(thrown);
+  }
 }
 
 /**
@@ -97,9 +109,21 @@ export async function* executeTool(
   args: Json,
   context: Context,
 ): AsyncGenerator<Json, ToolOutcome, void> {
+  const work = await beginTool(tool, args, context);
+  return isProgress(work) ? yield* work : work;
+}
+
+async function beginTool(tool: BaseTool, args: Json, context: Context): Promise<ToolWork> {
   const { abortSignal } = context;
   const result = await unlessAborted(tool.runAsync({ args, toolContext: context }), abortSignal);
-  if (!isGenerator(result)) return firstWord(tool, result);
+  return isGenerator(result) ? progressOf(tool, result, abortSignal) : firstWord(tool, result);
+}
+
+async function* progressOf(
+  tool: BaseTool,
+  result: AsyncIterator<unknown> | Iterator<unknown>,
+  abortSignal: AbortSignal | undefined,
+): AsyncGenerator<Json, ToolOutcome, void> {
   try {
     for (;;) {
       const step = await unlessAborted(Promise.resolve(result.next()), abortSignal);

@@ -46,6 +46,7 @@ export class StepMemory {
 
   contexts(): StepContexts {
     const context = this.#context;
+    if (this.#yielded.length === 0 && !context.held) return { forStep: context, forPrompt: context };
     const index = logIndex(context.session.events);
     const missing = inOrder(this.#yielded, index).filter(({ event }) => !index.has(event.id));
     const changed = this.#yielded.filter(({ event }) => changedSince(event, index.get(event.id)));

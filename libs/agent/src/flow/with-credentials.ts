@@ -3,7 +3,16 @@ import type { BaseTool } from '../base/base-tool.ts';
 import type { Context } from '../base/context.ts';
 import type { ToolOutcome } from './run-tool.ts';
 
-type Attempt = () => AsyncGenerator<Record<string, unknown>, ToolOutcome, void>;
+type Progress = AsyncGenerator<Record<string, unknown>, ToolOutcome, void>;
+
+/** The outcome of a tool, or its progress up to the outcome. */
+export type ToolWork = ToolOutcome | Progress;
+
+type Attempt = () => ToolWork | Promise<ToolWork>;
+
+export function isProgress(work: ToolWork): work is Progress {
+  return Symbol.asyncIterator in work;
+}
 
 /**
  * Runs a tool with the answers of people to its call. When the tool requests a credential that is available
@@ -24,7 +33,8 @@ export async function* withCredentials(
     return await fail(thrown);
   }
   for (;;) {
-    const outcome = yield* attempt();
+    const work = await attempt();
+    const outcome = isProgress(work) ? yield* work : work;
     if (outcome.failed) return outcome;
     try {
       if (!(await provideRequested(context, isRemote))) return outcome;

@@ -12,6 +12,8 @@ import type { PluginManager } from '../base/plugin-manager.ts';
 import type { TransferPort } from '../base/transfer-port.ts';
 import { keepAnswers } from '../credentials/keep-answers.ts';
 import type { WithNodeInfo } from '../events/agent-path.ts';
+import { breathe } from '../events/breathe.ts';
+import { copyJson } from '../events/copy-json.ts';
 import { createEvent } from '../events/event.ts';
 import { logIndex } from '../events/log-index.ts';
 import { messageEventId } from '../events/run-ids.ts';
@@ -24,10 +26,10 @@ import { orRefused } from '../questions/refusal.ts';
 import type { EndingCommit } from '../sessions/invocations.ts';
 import type { Session } from '../sessions/session.ts';
 import type { SessionService } from '../sessions/session-service.ts';
-import { abortable } from './abortable.ts';
 import { isLastWord } from './is-last-word.ts';
 import { nextSpeaker } from './next-speaker.ts';
 import { saveInputBlobs } from './save-input-blobs.ts';
+import { untilAborted } from './until-aborted.ts';
 
 export interface InvocationOptions extends InvocationServices {
   /** The root of the agents of this process that take part. */
@@ -112,7 +114,7 @@ export async function* runInvocation(options: InvocationOptions): AsyncGenerator
   }
   const ownEvents = logIndex(session.events).ofInvocation(invocationId);
   const userEvent = ownEvents.findLast(({ author }) => author === 'user');
-  const context = contextOf(options, structuredClone(userEvent?.content) ?? newMessage);
+  const context = contextOf(options, copyJson(userEvent?.content) ?? newMessage);
   const { pluginManager } = context;
   const isBegun = options.held !== undefined && !isFirstPart(options.held);
   const replacement = isBegun ? replacementEvent(context) : await askForReplacement(context);
@@ -123,10 +125,11 @@ export async function* runInvocation(options: InvocationOptions): AsyncGenerator
     // journal.
     const speaker = options.path === undefined ? nextSpeaker(agent, session, invocationId) : agent;
     const events = speaker.runAsync(context);
-    for await (const event of abortable(events, context.abortSignal)) {
-      const committable = await applyPlugins(context, event);
+    for await (const event of untilAborted(events, context.abortSignal)) {
+      const committable = await passPlugins(context, event);
       markIfChanged(context, committable);
       yield await commit(committable, isLastWord(context, speaker, committable) ? endsWith?.() : undefined);
+      await breathe();
     }
   }
   await pluginManager.run('afterRunCallback', { invocationContext: context });
@@ -221,6 +224,10 @@ async function askForReplacement(context: InvocationContext): Promise<Event | un
   const id = replacementId(context);
   const content = await pluginManager.run('beforeRunCallback', { invocationContext: context });
   return content && createEvent({ id, invocationId, author: 'model', content });
+}
+
+function passPlugins(context: InvocationContext, event: Event): Event | Promise<Event> {
+  return context.pluginManager.has('onEventCallback') ? applyPlugins(context, event) : event;
 }
 
 /**

@@ -21,13 +21,19 @@ export function turnNeed(
   root: BaseAgent,
   { ofApp = [], message }: { ofApp?: readonly BaseContextCompactor[]; message?: Content | undefined } = {},
 ): TurnNeed {
-  const windows = [...root.tree()].filter(({ isRemote }) => !isRemote).map((agent) => windowOf(agent, ofApp));
-  const bounded = windows.filter((window) => window !== undefined);
-  if (bounded.length < windows.length) return {};
+  const windows: Window[] = [];
+  const authors: string[] = [];
+  for (const agent of root.tree()) {
+    if (agent.isRemote) continue;
+    const window = windowOf(agent, ofApp);
+    if (!window) return {};
+    windows.push(window);
+    authors.push(agent.name);
+  }
   return {
-    last: Math.max(leastEvents, ...bounded.map(({ last }) => last)),
-    summaries: [...new Set(bounded.flatMap(({ summary }) => summary ?? []))],
-    authors: [...root.tree()].filter(({ isRemote }) => !isRemote).map(({ name }) => name),
+    last: Math.max(leastEvents, ...windows.map(({ last }) => last)),
+    summaries: [...new Set(windows.flatMap(({ summary }) => summary ?? []))],
+    authors,
     answers: (message?.parts ?? []).flatMap(({ functionResponse }) => functionResponse?.id ?? []),
   };
 }

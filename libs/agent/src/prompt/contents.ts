@@ -1,6 +1,7 @@
 import type { Event } from '@agentmesh/protocol';
 import type { Content, Part } from '@google/genai';
 import { isOnBranch } from '../events/agent-path.ts';
+import { copyJson } from '../events/copy-json.ts';
 import { functionCallIdPrefix, getFunctionCalls, getFunctionResponses } from '../events/event.ts';
 import { logIndex } from '../events/log-index.ts';
 import { isQuestionName } from '../events/question.ts';
@@ -27,21 +28,15 @@ export function buildContents(request: ContentsRequest): Content[] {
   };
   const turn = include === 'none' ? events.slice(startOfTurn(request, see)) : events;
   const visible = turn.flatMap(see).map((event) => (isFromOther(event, agentName) ? retell(event) : event));
+  // Callbacks may change the request; the log must not change.
   const contents = pairCalls(visible, invocationId).flatMap(({ content }) =>
-    content ? [copyOf(withoutOurIds(content))] : [],
+    content ? [withoutOurIds(copyJson(content))] : [],
   );
   return summary === undefined ? contents : [summaryContent(summary), ...contents];
 }
 
 function summaryContent(summary: string): Content {
   return { role: 'user', parts: [{ text: `Summary of the conversation before:\n${summary}` }] };
-}
-
-/** Copies a value. Callbacks may change the request; the log must not change. */
-function copyOf<T>(value: T): T {
-  if (Array.isArray(value)) return value.map(copyOf) as T;
-  if (typeof value !== 'object' || value === null) return value;
-  return Object.fromEntries(Object.entries(value).map(([key, each]) => [key, copyOf(each)])) as T;
 }
 
 function isShown({ content, partial }: Event): boolean {
@@ -173,20 +168,15 @@ function withParts(event: Event, keep: (part: Part) => boolean): Event {
   return { ...event, content: { ...event.content, parts: (event.content?.parts ?? []).filter(keep) } };
 }
 
-/** Removes the ids that the framework made and the field `willContinue`, which mean nothing to the model. */
+/**
+ * Removes the ids that the framework made and the field `willContinue`, which mean nothing to the model, from a
+ * content.
+ */
 function withoutOurIds(content: Content): Content {
-  const parts = (content.parts ?? []).map((part) => {
-    const { functionCall, functionResponse } = part;
-    if (functionCall) return { ...part, functionCall: withoutOurId(functionCall) };
-    if (!functionResponse) return part;
-    const { willContinue: _willContinue, ...response } = functionResponse;
-    return { ...part, functionResponse: withoutOurId(response) };
-  });
-  return { ...content, parts };
-}
-
-function withoutOurId<T extends { id?: string }>(of: T): T {
-  if (!of.id?.startsWith(functionCallIdPrefix)) return of;
-  const { id: _id, ...rest } = of;
-  return rest as T;
+  for (const { functionCall, functionResponse } of content.parts ?? []) {
+    if (functionCall?.id?.startsWith(functionCallIdPrefix)) delete functionCall.id;
+    if (functionResponse?.id?.startsWith(functionCallIdPrefix)) delete functionResponse.id;
+    delete functionResponse?.willContinue;
+  }
+  return content;
 }

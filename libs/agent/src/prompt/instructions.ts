@@ -60,6 +60,7 @@ export async function readInstruction(
   context: ReadonlyContext,
 ): Promise<string> {
   if (typeof instruction !== 'string') return await instruction(context);
+  if (!instruction.includes('{')) return instruction;
   const { invocationContext } = context;
   const { artifactService, session } = invocationContext ?? {};
   const ref = { appName: context.appName, userId: context.userId, sessionId: context.sessionId };

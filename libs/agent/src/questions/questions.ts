@@ -29,7 +29,9 @@ export function answeredCalls({
   path,
 }: InvocationContext): AnsweredCalls | undefined {
   const index = logIndex(events);
-  const dueQuestions = [...index.dueQuestions].filter(
+  const allDue = [...index.dueQuestions];
+  if (allDue.length === 0) return undefined;
+  const dueQuestions = allDue.filter(
     ({ event }) =>
       stepAuthor(event) === agent.name &&
       isOnBranch(event.branch, branch) &&
@@ -52,9 +54,9 @@ export interface CallAnswers {
 }
 
 export function answersTo(events: readonly Event[], callId: string | undefined): CallAnswers {
-  const answeredQuestions = logIndex(events)
-    .questionsOfCall(callId)
-    .filter(({ answer }) => answer);
+  const questions = logIndex(events).questionsOfCall(callId);
+  if (questions.length === 0) return { answers: 0 };
+  const answeredQuestions = questions.filter(({ answer }) => answer);
   const last = answeredQuestions.findLast(({ name }) => name === questionNames.confirmation);
   const toolConfirmation = last && confirmationOf(last);
   const input = answeredQuestions.findLast(({ name }) => name === questionNames.input);
@@ -122,10 +124,13 @@ export function confirmationEvent(
   context: InvocationContext,
   asking: readonly AskingCall[],
 ): Event | undefined {
-  return questionEvent(context, questionNames.confirmation, asking, ({ call, actions }) => {
-    const toolConfirmation = actions.requestedToolConfirmations[call.id ?? ''];
-    return toolConfirmation && { originalFunctionCall: call, toolConfirmation };
+  const requests = asking.flatMap((each): QuestionRequest[] => {
+    const toolConfirmation = each.actions.requestedToolConfirmations[each.call.id ?? ''];
+    return toolConfirmation
+      ? [{ ...each, argsOf: () => ({ originalFunctionCall: each.call, toolConfirmation }) }]
+      : [];
   });
+  return questionEvent(context, questionNames.confirmation, requests);
 }
 
 /**
@@ -136,48 +141,59 @@ export function credentialEvent(
   context: InvocationContext,
   asking: readonly AskingCall[],
 ): Event | undefined {
-  return questionEvent(context, questionNames.credential, asking, ({ call, actions }) => {
-    const authConfig = actions.requestedAuthConfigs[call.id ?? ''];
-    return authConfig === undefined ? undefined : { functionCallId: call.id, authConfig };
+  const requests = asking.flatMap((each): QuestionRequest[] => {
+    const authConfig = each.actions.requestedAuthConfigs[each.call.id ?? ''];
+    return authConfig === undefined
+      ? []
+      : [{ ...each, argsOf: () => ({ functionCallId: each.call.id, authConfig }) }];
   });
+  return questionEvent(context, questionNames.credential, requests);
 }
 
 /** Makes the event that asks for input. It holds the schema in our spelling and in ADK's. */
 export function inputEvent(context: InvocationContext, asking: readonly AskingCall[]): Event | undefined {
-  return questionEvent(context, questionNames.input, asking, ({ call, actions }, interruptId) => {
-    const request = actions.requestedInputs?.[call.id ?? ''];
-    if (!request) return undefined;
+  const requests = asking.flatMap((each): QuestionRequest[] => {
+    const request = each.actions.requestedInputs?.[each.call.id ?? ''];
+    if (!request) return [];
     const { responseSchema } = request;
     const both = responseSchema && { responseSchema, response_schema: responseSchema };
-    return { interruptId, ...request, ...both, originalFunctionCall: call };
+    const argsOf = (interruptId: string) => ({
+      ...{ interruptId, ...request, ...both },
+      originalFunctionCall: each.call,
+    });
+    return [{ ...each, argsOf }];
   });
+  return questionEvent(context, questionNames.input, requests);
+}
+
+/** A call that asks a question, and the arguments of the question. */
+interface QuestionRequest extends AskingCall {
+  argsOf(questionId: string): Record<string, unknown>;
 }
 
 /**
- * Makes an event with questions. The ids follow from the call and the number of its questions so far. So a
- * process that asks again after a crash asks the same question and not a second question.
+ * Makes an event with questions; undefined when nothing is asked. The ids follow from the call and the number of
+ * its questions so far. So a process that asks again after a crash asks the same question and not a second one.
  */
 function questionEvent(
   { invocationId, agent, branch, session }: InvocationContext,
   name: string,
-  asking: readonly AskingCall[],
-  argsOf: (asking: AskingCall, questionId: string) => Record<string, unknown> | undefined,
+  requests: readonly QuestionRequest[],
 ): Event | undefined {
+  if (requests.length === 0) return undefined;
   const index = logIndex(session.events);
-  const questions = asking.flatMap((each) => {
+  const questions = requests.map(({ argsOf, ...each }) => {
     const { id = '' } = each.call;
     const round = index.questionsOfCall(id).filter(({ answer }) => answer).length + 1;
     const kind = name.slice(name.lastIndexOf('_') + 1);
     const requestLimit = each.actions.requestedToolConfirmations[id]?.answerWithinMs;
     const answerWithinMs = requestLimit ?? each.answerWithinMs;
     const questionId = questionIdOf(id, kind, round);
-    const args = argsOf(each, questionId);
-    return args ? [{ ...each, answerWithinMs, functionCall: { id: questionId, name, args } }] : [];
+    return { ...each, answerWithinMs, functionCall: { id: questionId, name, args: argsOf(questionId) } };
   });
   const [first] = questions;
-  if (!first) return undefined;
   const event = createEvent({
-    id: `${first.functionCall.id}/${name}`,
+    id: `${first?.functionCall.id}/${name}`,
     invocationId,
     author: agent.name,
     ...(branch !== undefined && { branch }),

@@ -34,24 +34,27 @@ export async function* oneAtATime<T>(
   }
   const line = lines.get(owner) ?? new Map<string, Promise<void>>();
   lines.set(owner, line);
-  const previous = line.get(key) ?? Promise.resolve();
+  const previous = line.get(key);
   const { promise: over, resolve: leave } = Promise.withResolvers<void>();
   // A run that gives up waiting must not let the next run start too early.
-  const last = previous.then(() => over);
+  const last = previous ? previous.then(() => over) : over;
   line.set(key, last);
   try {
-    await unlessAborted(previous, signal).catch(() => {});
+    if (previous) await unlessAborted(previous, signal).catch(() => {});
     if (signal?.aborted) return;
     const inside = [...held, { owner, key }];
     const work = start();
+    const next = () => work.next();
+    let isOver = false;
     try {
       for (;;) {
-        const step = await within.run(inside, () => work.next());
+        const step = await within.run(inside, next);
+        isOver = step.done === true;
         if (step.done) return;
         yield step.value;
       }
     } finally {
-      await work.return();
+      if (!isOver) await work.return();
     }
   } finally {
     leave();

@@ -34,13 +34,16 @@ const unsupported = {
   remoteDelivered: 'leave it out: messages that come over the mesh are known',
 };
 
+const defaults = runConfigSchema.parse({});
+
 /**
  * Completes a run configuration.
  *
  * @throws MeshError `invalid_argument` for an unknown option, an option of ADK that has no effect here, or a
  * value that does not fit
  */
-export function readRunConfig(config: RunConfig = {}): CompleteRunConfig {
+export function readRunConfig(config?: RunConfig): CompleteRunConfig {
+  if (config === undefined) return { ...defaults };
   assertOptions('the run config', config, optionNames, { unsupported });
   const defined = Object.fromEntries(
     Object.entries(config).filter(([name, value]) => value !== undefined && Object.hasOwn(optionNames, name)),

@@ -147,14 +147,14 @@ export class Runner {
    * same session, and for the id of an invocation that cannot be continued; the errors of `readMessage` for a
    * refused message; any error of user code
    */
-  async *runAsync(request: RunRequest): AsyncGenerator<Event, void, void> {
-    assertOptions('runAsync', request, runOptions);
-    const { userId, sessionId } = request;
+  runAsync(request: RunRequest): AsyncGenerator<Event, void, void> {
+    const { userId, sessionId, abortSignal } = request;
     const key = JSON.stringify([this.appName, userId, sessionId]);
-    yield* oneAtATime(this.sessionService, key, request.abortSignal, () => this.#run(request));
+    return oneAtATime(this.sessionService, key, abortSignal, () => this.#run(request));
   }
 
   async *#run(request: RunRequest): AsyncGenerator<Event, void, void> {
+    assertOptions('runAsync', request, runOptions);
     const { userId, sessionId, runConfig, invocationId: continuedId, ...rest } = request;
     const { appName, agent, sessionService, pluginManager } = this;
     if (rest.newMessage === undefined)
@@ -177,6 +177,8 @@ export class Runner {
         sessionService,
         pluginManager,
         ...run,
+        // A new invocation has none.
+        ...(continuedId === undefined && { temp: {} }),
         runConfig: config,
         contextCompactors: this.#compactors,
         ...rest,

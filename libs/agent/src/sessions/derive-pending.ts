@@ -55,6 +55,12 @@ export interface ClosedCall {
   digest: string;
 }
 
+/** Tells whether an event may open or close a pending call. */
+export function concernsPending(event: Event): boolean {
+  const { longRunningToolIds, actions } = event;
+  return Boolean(longRunningToolIds?.length || actions.closedCalls) || getFunctionResponses(event).length > 0;
+}
+
 /**
  * Returns the changes of an event to the pending calls: the calls that the event opens, and the calls that it
  * closes.

@@ -12,7 +12,7 @@ const ref = { appName: 'app', userId: 'u', sessionId: 's', invocationId: 'e-1' }
 const say = (text: string) =>
   createEvent({ invocationId: 'e-1', author: 'user', content: { role: 'user', parts: [{ text }] } });
 
-/** Makes a session service that records what is read. */
+/** Makes a session service that records what is read, and whose readers own what they read. */
 function watchedSessions() {
   const inner = new InMemorySessionService();
   /** The number of the reader's last event, for each read. */
@@ -21,7 +21,8 @@ function watchedSessions() {
     log: {
       readTurn: async (...args) => {
         reads.push(args[2] ?? 0);
-        return await inner.log.readTurn(...args);
+        const turn = await inner.log.readTurn(...args);
+        return turn && { ...turn, sharesEvents: false };
       },
     },
   });

@@ -16,6 +16,8 @@ export interface SessionCacheOptions {
 interface Frozen {
   count: number;
   bytes: number;
+  /** True if the events belong to the store, also those that are committed later. */
+  areShared: boolean;
 }
 
 /**
@@ -110,12 +112,13 @@ export class SessionCache {
   }
 
   /** Freezes the new events and returns the size of all. */
-  #freeze(events: Event[]): number {
-    const { count, bytes } = this.#frozen.get(events) ?? { count: 0, bytes: 0 };
-    let total = bytes;
-    for (let at = count; at < events.length; at += 1) total += indexBytes + deepFreeze(events[at]);
-    this.#frozen.set(events, { count: events.length, bytes: total });
-    return total;
+  #freeze(events: Event[], areShared = false): number {
+    const frozen = this.#frozen.get(events) ?? { count: 0, bytes: 0, areShared };
+    for (let at = frozen.count; at < events.length; at += 1)
+      frozen.bytes += indexBytes + (frozen.areShared ? 0 : deepFreeze(events[at]));
+    frozen.count = events.length;
+    this.#frozen.set(events, frozen);
+    return frozen.bytes;
   }
 
   /**
@@ -142,10 +145,10 @@ export class SessionCache {
     return isEnough(current, need) ? current : undefined;
   }
 
-  #lend({ session, incarnation }: TurnSession): Session {
+  #lend({ session, incarnation, sharesEvents }: TurnSession): Session {
     noteUnread(session.events, unreadBefore(session));
     noteIncarnation(session, incarnation);
-    this.#freeze(session.events);
+    this.#freeze(session.events, sharesEvents);
     this.#lent.set(session.events, { base: unreadBefore(session), incarnation });
     return session;
   }

@@ -39,6 +39,8 @@ export interface TurnSession {
   firstSeq: number;
   /** Distinguishes the session from an earlier or later one with the same id. */
   incarnation: string;
+  /** True if the events are frozen and belong to the store: they take no memory of the reader's. */
+  sharesEvents?: boolean;
 }
 
 /** Imported events, and the number of the event that they follow. */

@@ -18,18 +18,22 @@ export function unreadBefore({ seq, events }: Session): number {
   return seq - events.length;
 }
 
-const incarnations = new WeakMap<Session, string>();
+const incarnation = Symbol('incarnation');
+
+interface Marked {
+  [incarnation]?: string;
+}
 
 /** Notes for a store which session it has read: another session may get the same id later. */
-export function noteIncarnation(session: Session, incarnation: string): Session {
-  incarnations.set(session, incarnation);
-  return session;
+export function noteIncarnation(session: Session, mark: string): Session {
+  // Copies of the object have none, and nobody lists it.
+  return Object.defineProperty(session, incarnation, { value: mark, configurable: true });
 }
 
 /**
  * Returns the mark that distinguishes a session from an earlier or later one with the same id; undefined for
  * a session that no store has returned.
  */
-export function incarnationOf(session: Session): string | undefined {
-  return incarnations.get(session);
+export function incarnationOf(session: Session & Marked): string | undefined {
+  return Object.hasOwn(session, incarnation) ? session[incarnation] : undefined;
 }

@@ -40,11 +40,13 @@ export class InMemoryInvocations implements Invocations {
   }
 
   async noteCall(ref: InvocationRef, { id, tool }: { id: string; tool: string }): Promise<void> {
-    this.#tables.invocation(ref).calls.set(id, tool);
+    const invocation = this.#tables.invocation(ref);
+    invocation.calls ??= new Map();
+    invocation.calls.set(id, tool);
   }
 
   async dropCall(ref: InvocationRef, id: string): Promise<void> {
-    this.#tables.findInvocation(ref)?.calls.delete(id);
+    this.#tables.findInvocation(ref)?.calls?.delete(id);
   }
 
   async workIn(ref: SessionRef): Promise<SessionWork | undefined> {
@@ -70,7 +72,7 @@ export class InMemoryInvocations implements Invocations {
     const existing = this.#tables.findInvocation(ref);
     const later = resume === undefined ? continuationPrefix(invocationId) : undefined;
     const waiting = leases.waitingOf(key, runName(ref), later);
-    if (existing ? existing.owner !== key : waiting.length === 0) return undefined;
+    if (existing ? existing.owner !== ref.sessionId : waiting.length === 0) return undefined;
     const invocation = this.#tables.invocation(ref);
     const isMeant = resume === undefined || invocation.run === resume;
     if (!isMeant && waiting.length === 0 && !invocation.ends.has(resume)) return undefined;
@@ -86,9 +88,11 @@ export class InMemoryInvocations implements Invocations {
     const invocation = this.#tables.invocation(ref);
     assertCurrent(invocation, token);
     endRun(invocation, ref.resume ?? '', end);
+    const lastSeq = this.#tables.findSession(ref)?.events.length ?? 0;
+    const ended = { ...recordOf(invocation), lastSeq };
+    if (leases.isEmpty) return { ...ended, isIdle: true };
     const key = keys.session(ref);
     leases.leave(key, runName(ref));
-    const lastSeq = this.#tables.findSession(ref)?.events.length ?? 0;
-    return { ...recordOf(invocation), lastSeq, isIdle: leases.isIdle(ref, key) };
+    return { ...ended, isIdle: leases.isIdle(ref, key) };
   }
 }

@@ -59,6 +59,12 @@ type Taken =
 /** The leases and queues of the sessions in this process: the twin of the scripts on Redis. */
 export class LeaseTable {
   readonly #leases = new Map<string, Lease>();
+
+  /** True if no run has or wants a session. */
+  get isEmpty(): boolean {
+    return this.#leases.size === 0;
+  }
+
   #looks = 0;
 
   /**

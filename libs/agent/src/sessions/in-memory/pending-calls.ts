@@ -1,6 +1,6 @@
 import type { Event, SessionRef } from '@agentmesh/protocol';
 import { runOfName } from '../../events/run-ids.ts';
-import { type PendingCall, pendingChanges } from '../derive-pending.ts';
+import { concernsPending, type PendingCall, pendingChanges } from '../derive-pending.ts';
 import type { AnswerReservation, AnswerState, CallRef, PendingCalls } from '../pending-calls.ts';
 import type { UserOwner } from '../user-records.ts';
 import type { Tables } from './tables.ts';
@@ -28,6 +28,7 @@ export class InMemoryPendingCalls implements PendingCalls {
 
   /** Applies a committed event. */
   note({ appName, userId, sessionId }: SessionRef, event: Event): void {
+    if (!concernsPending(event)) return;
     const { opened, closed } = pendingChanges(event, sessionId);
     for (const call of opened) {
       const ref = { appName, userId, sessionId, callId: call.id };

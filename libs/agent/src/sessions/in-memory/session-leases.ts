@@ -42,8 +42,8 @@ export class InMemorySessionLeases implements SessionLeases {
     const run = runName(ref);
     const state = this.#refusal(ref, invocation, options);
     if (state) return { state };
-    const hasWaited = invocation.places.has(run);
-    const place = invocation.places.get(run) ?? options.place;
+    const hasWaited = invocation.places?.has(run) ?? false;
+    const place = invocation.places?.get(run) ?? options.place;
     const isBegun = invocation.taken === run;
     const { limits, onlyWaits = false } = options;
     if (isBegun && leases.isAlive(key, run) && isDuplicate(invocation, options.delivery))
@@ -60,6 +60,7 @@ export class InMemorySessionLeases implements SessionLeases {
       delete invocation.delivery;
       const { holder, isFull } = result;
       if (result.place !== undefined) {
+        invocation.places ??= new Map();
         invocation.places.set(run, result.place);
         invocation.home = ref.sessionId;
       } else if (options.whenBusy === 'reject' && options.rejection) {
@@ -122,7 +123,7 @@ export class InMemorySessionLeases implements SessionLeases {
     }
     const session = this.#tables.findSession(ref);
     const isOther = incarnation !== undefined && incarnation !== session?.incarnation;
-    return !session || isOther || (resume !== '' && invocation.owner !== key) ? 'gone' : undefined;
+    return !session || isOther || (resume !== '' && invocation.owner !== ref.sessionId) ? 'gone' : undefined;
   }
 
   async renew(ref: InvocationRef, token: number, leaseMs?: number): Promise<{ cancelled?: string }> {

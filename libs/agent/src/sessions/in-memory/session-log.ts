@@ -1,4 +1,5 @@
 import type { SessionRef } from '@agentmesh/protocol';
+import { copyJson } from '../../events/copy-json.ts';
 import { scopeOf } from '../../events/state.ts';
 import type { InvocationRef } from '../invocations.ts';
 import { historyGapError, noSession } from '../session-errors.ts';
@@ -11,7 +12,7 @@ import {
   type TurnNeed,
   type TurnSession,
 } from '../session-log.ts';
-import { parseEvent, readEvent, withPrefix } from './event-log.ts';
+import { readEvent, withPrefix } from './event-log.ts';
 import type { Tables } from './tables.ts';
 import { firstNeeded } from './turns.ts';
 
@@ -27,17 +28,17 @@ export class InMemorySessionLog implements SessionLog {
     assertCount('afterSeq', afterSeq);
     assertCount('limit', limit);
     const events = this.#tables.findSession(request)?.events.slice(afterSeq, afterSeq + limit) ?? [];
-    return events.map((json, at) => ({ seq: afterSeq + at + 1, event: parseEvent(json) }));
+    return events.map((event, at) => ({ seq: afterSeq + at + 1, event: copyJson(event) }));
   }
 
   async readTurn(ref: InvocationRef, need: TurnNeed, knownSeq = 0): Promise<TurnSession | undefined> {
     const tables = this.#tables;
     const stored = tables.findSession(ref);
     if (!stored) return undefined;
-    const invocationFirst = tables.findInvocation(ref)?.firstSeqs.get(tables.keys.session(ref));
-    const firstSeq = firstNeeded(need, stored, invocationFirst);
-    const events = stored.events.slice(Math.max(firstSeq, knownSeq) - 1).map(parseEvent);
-    return { session: tables.view(ref, stored, events), firstSeq, incarnation: stored.incarnation };
+    const firstSeq = firstNeeded(need, stored, stored.firstSeqs.get(ref.invocationId));
+    const events = stored.events.slice(Math.max(firstSeq, knownSeq) - 1);
+    const session = tables.view(ref, stored, events);
+    return { session, firstSeq, incarnation: stored.incarnation, sharesEvents: true };
   }
 
   async appendHistory(ref: SessionRef, { afterSeq, events }: HistoryPart): Promise<void> {
@@ -48,13 +49,13 @@ export class InMemorySessionLog implements SessionLog {
     if (!last) return;
     if (stored.events.length !== afterSeq) {
       const there = stored.events[afterSeq + events.length - 1];
-      if (there !== undefined && parseEvent(there).id === last.id) return;
+      if (there?.id === last.id) return;
       throw historyGapError(ref, afterSeq, stored.events.length);
     }
-    for (const { json, delta } of read) {
-      stored.events.push(json);
+    for (const { stored: event, delta } of read) {
+      stored.events.push(event);
       const sessionDelta = delta.filter(([key]) => scopeOf(key) === 'session');
-      this.#tables.apply(ref, sessionDelta, { session: stored.state });
+      this.#tables.apply(ref, sessionDelta, { session: stored });
     }
     for (const [at, { author = '' }] of events.entries()) stored.authors.set(author, afterSeq + at + 1);
     stored.updated = last.timestamp;

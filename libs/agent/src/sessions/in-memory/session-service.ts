@@ -1,4 +1,3 @@
-import { randomUUID } from 'node:crypto';
 import {
   assertOptions,
   type Event,
@@ -8,7 +7,8 @@ import {
   MeshError,
   type SessionRef,
 } from '@agentmesh/protocol';
-import { getFunctionCalls, tokensOf } from '../../events/event.ts';
+import { copyJson } from '../../events/copy-json.ts';
+import { getFunctionCalls, newId, tokensOf } from '../../events/event.ts';
 import { runName } from '../../events/run-ids.ts';
 import { type Attempt, type EndingCommit, type InvocationRef, newerAttemptError } from '../invocations.ts';
 import { callAnsweredError } from '../pending-calls.ts';
@@ -28,7 +28,7 @@ import type {
   GetSessionRequest,
   SessionService,
 } from '../session-service.ts';
-import { bringUpToDate, eventReader, parseEvent, readEvent } from './event-log.ts';
+import { bringUpToDate, eventReader, readEvent } from './event-log.ts';
 import { InMemoryInvocations } from './invocations.ts';
 import { InMemoryPendingCalls } from './pending-calls.ts';
 import { InMemorySessionLeases } from './session-leases.ts';
@@ -58,19 +58,19 @@ export class InMemorySessionService implements SessionService {
   }
 
   async createSession(request: CreateSessionRequest): Promise<Session> {
-    const { appName, userId, state = {}, sessionId = randomUUID(), hidden = false } = request;
+    const { appName, userId, state = {}, sessionId = newId(), hidden = false } = request;
     const ref = { appName, userId, sessionId };
     const ofUser = this.#tables.sessionsOf(ref);
-    const key = this.#tables.keys.session(ref);
+    this.#tables.keys.session(ref);
     const delta = jsonEntries(state, 'the state');
     keptJson('state', JSON.stringify(state));
-    if (ofUser.has(key)) {
+    if (ofUser.has(sessionId)) {
       throw new MeshError('already_exists', `session ${sessionId} exists; use it or choose another id`);
     }
     const stored = newSession(sessionId, hidden);
     this.#tables.addSession(ref, stored);
-    this.#tables.apply(ref, delta, { session: stored.state });
-    stored.initial = new Map(stored.state);
+    this.#tables.apply(ref, delta, { session: stored });
+    if (stored.state) stored.initial = new Map(stored.state);
     return this.#tables.view(ref, stored, []);
   }
 
@@ -108,16 +108,11 @@ export class InMemorySessionService implements SessionService {
     }
     if (page.length > 0) await options.onEvents?.(ref, page);
     await options.onEvents?.(ref, []);
-    this.#tables.sessionsOf(ref).delete(key);
+    this.#tables.sessionsOf(ref).delete(ref.sessionId);
     this.#tables.leases.free(key);
     this.pending.forgetSession(ref);
-    for (const [id, invocation] of this.#tables.invocations) {
-      const { owner, seqs, firstSeqs } = invocation;
-      if (owner === key) this.#tables.keepEnds(id, invocation);
-      else {
-        firstSeqs.delete(key);
-        for (const of of seqs.keys()) if (of.startsWith(`${key} `)) seqs.delete(of);
-      }
+    for (const [id, invocation] of this.#tables.findUser(ref)?.invocations ?? []) {
+      if (invocation.owner === ref.sessionId) this.#tables.keepEnds(ref, id, invocation);
     }
   }
 
@@ -133,39 +128,35 @@ export class InMemorySessionService implements SessionService {
   }: AppendEventRequest): Promise<Event> {
     if (event.partial) return event;
     const ref = { appName: session.appName, userId: session.userId, sessionId: session.id };
-    const { json, delta } = readEvent(event);
+    const { stored: committed, delta } = readEvent(event);
     const stored = this.#tables.findSession(ref);
     if (!stored) throw noSession(ref);
     const invocationRef = { ...ref, invocationId: event.invocationId };
-    const isKnown = this.#tables.findInvocation(invocationRef) !== undefined;
+    const isNew = aside && this.#tables.findInvocation(invocationRef) === undefined;
     const invocation = this.#tables.invocation(invocationRef);
-    if (aside && !isKnown) endRun(invocation, '', { status: 'completed' });
+    if (isNew) endRun(invocation, '', { status: 'completed' });
     assertNewest(invocation, attempt);
-    const id = `${this.#tables.keys.session(ref)} ${event.id}`;
-    const storedSeq = invocation.seqs.get(id);
+    const storedSeq = numberOf(stored, event);
     const isRepeatedEnd = end !== undefined && storedSeq !== undefined;
     this.#assertHolds(invocationRef, invocation, token, isRepeatedEnd);
     if (token !== undefined) invocation.begun = 0;
-    const committed = storedSeq === undefined ? parseEvent(json) : undefined;
-    if (committed) {
+    if (storedSeq === undefined) {
       if (session.seq > stored.events.length) throw sessionReplacedError(session);
       this.#assertOpen(ref, whileOpen);
-      stored.events.push(json);
-      invocation.seqs.set(id, stored.events.length);
+      stored.events.push(committed);
+      stored.ids.set(event.id, stored.events.length);
       invocation.tokens += tokensOf(event);
       invocation.llmCalls += calls?.uncounted ?? 0;
       this.pending.note(ref, committed);
-      noteTurn(stored, invocation, this.#tables.keys.session(ref), committed);
+      noteTurn(stored, committed);
       stored.updated = event.timestamp;
-      this.#tables.apply(ref, delta, { session: stored.state, temp: invocation.temp });
+      if (delta.length > 0) this.#tables.apply(ref, delta, { session: stored, invocation });
     }
     if (end) this.#endRun(invocationRef, invocation, end);
     if (calls) Object.assign(calls, { uncounted: 0, counted: invocation.llmCalls });
     const seq = storedSeq ?? stored.events.length;
-    const missed = stored.events.slice(session.seq, seq - 1).map(parseEvent);
-    if (session.seq < seq) missed.push(committed ?? parseEvent(stored.events[seq - 1] ?? json));
-    if (missed.length > 0) bringUpToDate(session, missed, delta);
-    return parseEvent(stored.events[seq - 1] ?? json);
+    if (session.seq < seq) bringUpToDate(session, stored.events.slice(session.seq, seq), delta);
+    return copyJson(stored.events[seq - 1] ?? committed);
   }
 
   /** @throws MeshError `failed_precondition` for a call that is not pending */
@@ -201,11 +192,20 @@ export class InMemorySessionService implements SessionService {
   }
 }
 
+/** Returns the number of an event that its invocation has committed before. */
+function numberOf({ ids, events }: StoredSession, { id, invocationId }: Event): number | undefined {
+  const seq = ids.get(id);
+  if (seq === undefined || events[seq - 1]?.invocationId === invocationId) return seq;
+  // Another invocation has committed an event with the same id since, if this one has.
+  const at = events.findLastIndex((each) => each.id === id && each.invocationId === invocationId);
+  return at === -1 ? undefined : at + 1;
+}
+
 function newestFirst(a: StoredSession, b: StoredSession): number {
   return b.updated - a.updated || Buffer.compare(Buffer.from(b.id), Buffer.from(a.id));
 }
 
 /** @throws MeshError `aborted` for an attempt that is not the newest at its part */
 function assertNewest({ attempts }: StoredInvocation, attempt: Attempt | undefined): void {
-  if (attempt && attempts.get(attempt.part) !== attempt.number) throw newerAttemptError();
+  if (attempt && attempts?.get(attempt.part) !== attempt.number) throw newerAttemptError();
 }

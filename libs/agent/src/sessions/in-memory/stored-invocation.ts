@@ -14,11 +14,11 @@ import { type JsonMap, withPrefix } from './event-log.ts';
 
 /** The stored record of one invocation. */
 export interface StoredInvocation {
-  /** The session that used the invocation first; the record is deleted with it. */
+  /** Id of the session that used the invocation first; the record is deleted with it. */
   owner: string;
   /** Id of the session that a run of the invocation took or waits for. */
   home?: string;
-  temp: JsonMap;
+  temp?: JsonMap;
   llmCalls: number;
   tokens: number;
   token: number;
@@ -30,21 +30,12 @@ export interface StoredInvocation {
   /** The agent whose service took the session last. */
   agent?: string;
   /** The tools that work on calls, by the ids of the calls. */
-  calls: Map<string, string>;
+  calls?: Map<string, string>;
   /** The place in the order of acceptance of each run that waited, by its name. */
-  places: Map<string, number>;
+  places?: Map<string, number>;
   /** Number of the newest attempt by part. */
-  attempts: Map<string, number>;
+  attempts?: Map<string, number>;
   cancelled?: string;
-  /**
-   * Number of an event by session key and event id. A child session of an ask shares its caller's invocation.
-   */
-  seqs: Map<string, number>;
-  /**
-   * For each session key: number of the first event there of this invocation, or of the invocations whose
-   * calls it answers.
-   */
-  firstSeqs: Map<string, number>;
   /**
    * The current or last run: '' for the run that began the invocation, else the `resume` of the run that
    * continues it.
@@ -59,16 +50,10 @@ export interface StoredInvocation {
 export function newInvocation(owner: string): StoredInvocation {
   return {
     owner,
-    temp: new Map(),
     llmCalls: 0,
     tokens: 0,
     token: 0,
     begun: 0,
-    calls: new Map(),
-    places: new Map(),
-    attempts: new Map(),
-    seqs: new Map(),
-    firstSeqs: new Map(),
     run: '',
     before: '',
     ends: new Map(),
@@ -102,20 +87,23 @@ export function beginRun(invocation: StoredInvocation, run: string): void {
 const closedPart = Number.MAX_SAFE_INTEGER;
 
 /** Begins an attempt at a part, and returns its number. @throws MeshError `cancelled` for a closed part */
-export function beginAttempt({ attempts }: StoredInvocation, part: string): number {
-  const number = (attempts.get(part) ?? 0) + 1;
+export function beginAttempt(invocation: StoredInvocation, part: string): number {
+  invocation.attempts ??= new Map();
+  const number = (invocation.attempts.get(part) ?? 0) + 1;
   if (number > closedPart) throw closedPartError();
-  attempts.set(part, number);
+  invocation.attempts.set(part, number);
   return number;
 }
 
 /** Closes a part for good. */
-export function closePart({ attempts }: StoredInvocation, part: string): void {
-  attempts.set(part, closedPart);
+export function closePart(invocation: StoredInvocation, part: string): void {
+  invocation.attempts ??= new Map();
+  invocation.attempts.set(part, closedPart);
 }
 
 /** Returns the services that work for an invocation. */
-export function workOf(invocationId: string, { agent, attempts, calls }: StoredInvocation): SessionWork {
+export function workOf(invocationId: string, invocation: StoredInvocation): SessionWork {
+  const { agent, attempts = [], calls = new Map<string, string>() } = invocation;
   const parts = [...attempts].filter(([, number]) => number !== closedPart).map(([part]) => part);
   return { invocationId, ...(agent !== undefined && { agent }), parts, tools: [...new Set(calls.values())] };
 }

@@ -1,10 +1,9 @@
-import { randomUUID } from 'node:crypto';
 import { type Event, type JsonEntry, keys, type SessionRef } from '@agentmesh/protocol';
 import { type StateScope, scopeOf } from '../../events/state.ts';
 import type { InvocationRef } from '../invocations.ts';
 import { noteIncarnation, type Session } from '../session.ts';
 import type { UserOwner } from '../user-records.ts';
-import { type JsonMap, withPrefix } from './event-log.ts';
+import { type EventLog, type JsonMap, withPrefix } from './event-log.ts';
 import { LeaseTable } from './lease-table.ts';
 import { endsOnly, newInvocation, type StoredInvocation } from './stored-invocation.ts';
 
@@ -14,108 +13,153 @@ export interface StoredSession {
   hidden: boolean;
   created: number;
   updated: number;
-  state: JsonMap;
+  state?: JsonMap;
   /** The state with which the session was created. */
-  initial: JsonMap;
-  /** JSON; the event with number n is at n - 1. */
-  events: string[];
+  initial?: JsonMap;
+  /** The event with number n is at n - 1. */
+  events: EventLog;
+  /** For each event id: number of the last event with it that was committed, not imported. */
+  ids: Map<string, number>;
+  /**
+   * For each invocation: number of its first event here, or of the first event of the invocations whose calls it
+   * answers.
+   */
+  firstSeqs: Map<string, number>;
   /** For each call id: number of the first event of the invocations to which it belongs. */
-  calls: Map<string, number>;
+  calls?: Map<string, number>;
   /** For each agent ('' for all): number of the last event that its last summary covers. */
-  summaries: Map<string, number>;
+  summaries?: Map<string, number>;
   /** For each author: number of the last event. */
   authors: Map<string, number>;
 }
 
+let incarnations = 0;
+
 export function newSession(id: string, hidden: boolean): StoredSession {
+  incarnations += 1;
   return {
     id,
-    incarnation: randomUUID(),
+    incarnation: String(incarnations),
     hidden,
     created: Date.now(),
     updated: Date.now(),
-    state: new Map(),
-    initial: new Map(),
     events: [],
-    calls: new Map(),
-    summaries: new Map(),
+    ids: new Map(),
+    firstSeqs: new Map(),
     authors: new Map(),
   };
 }
 
-/** The tables that all parts of an in-memory session service share. */
-export class Tables {
-  // The keys of Redis serve here too, so the same names are refused, and no name collides with another.
-  readonly keys = keys();
-  readonly invocations = new Map<string, StoredInvocation>();
-  readonly leases = new LeaseTable();
-  readonly #sessions = new Map<string, Map<string, StoredSession>>();
-  readonly #apps = new Map<string, JsonMap>();
-  readonly #users = new Map<string, JsonMap>();
+/** The data of one user of an app. */
+interface StoredUser {
+  /** By id. */
+  sessions: Map<string, StoredSession>;
+  /** By id. */
+  invocations: Map<string, StoredInvocation>;
+  state?: JsonMap;
+}
 
-  /** Returns the sessions of a user by key; an empty table for an unknown user. */
-  sessionsOf({ appName, userId }: UserOwner): Map<string, StoredSession> {
-    return this.#sessions.get(this.keys.sessions(appName, userId)) ?? new Map();
+interface StoredApp {
+  users: Map<string, StoredUser>;
+  state?: JsonMap;
+}
+
+/**
+ * The tables that all parts of an in-memory session service share. Names that the keys of Redis refuse are refused
+ * here too.
+ */
+export class Tables {
+  readonly keys = keys();
+  readonly leases = new LeaseTable();
+  readonly #apps = new Map<string, StoredApp>();
+
+  /** Returns the data of a user; undefined for an unknown user. */
+  findUser({ appName, userId }: UserOwner): StoredUser | undefined {
+    return this.#apps.get(appName)?.users.get(userId);
   }
 
+  #app(appName: string): StoredApp {
+    return entry(this.#apps, appName, () => ({ users: new Map() }));
+  }
+
+  #user({ appName, userId }: UserOwner): StoredUser {
+    const make = () => ({ sessions: new Map(), invocations: new Map() });
+    return entry(this.#app(appName).users, userId, make);
+  }
+
+  /** Returns the sessions of a user by id; an empty table for an unknown user. */
+  sessionsOf(user: UserOwner): Map<string, StoredSession> {
+    const found = this.findUser(user);
+    if (!found) this.keys.sessions(user.appName, user.userId);
+    return found?.sessions ?? new Map();
+  }
+
+  /** Adds a session under a new id. */
   addSession(ref: SessionRef, stored: StoredSession): void {
-    const key = this.keys.sessions(ref.appName, ref.userId);
-    entry(this.#sessions, key, () => new Map()).set(this.keys.session(ref), stored);
+    this.#user(ref).sessions.set(ref.sessionId, stored);
   }
 
   findSession(ref: SessionRef): StoredSession | undefined {
-    const key = this.keys.session(ref);
-    return this.#sessions.get(this.keys.sessions(ref.appName, ref.userId))?.get(key);
+    const found = this.findUser(ref)?.sessions.get(ref.sessionId);
+    if (!found) this.keys.session(ref);
+    return found;
   }
 
-  findInvocation({ appName, userId, invocationId }: InvocationRef): StoredInvocation | undefined {
-    return this.invocations.get(this.keys.invocation(appName, userId, invocationId));
+  findInvocation(ref: InvocationRef): StoredInvocation | undefined {
+    const found = this.findUser(ref)?.invocations.get(ref.invocationId);
+    if (!found) this.keys.invocation(ref.appName, ref.userId, ref.invocationId);
+    return found;
   }
 
   /** Returns the invocation's record, and creates it when there is none. */
   invocation(ref: InvocationRef): StoredInvocation {
-    const key = this.keys.invocation(ref.appName, ref.userId, ref.invocationId);
-    const owner = this.keys.session(ref);
-    return entry(this.invocations, key, () => newInvocation(owner));
+    const found = this.findInvocation(ref);
+    if (found) return found;
+    this.keys.session(ref);
+    const created = newInvocation(ref.sessionId);
+    this.#user(ref).invocations.set(ref.invocationId, created);
+    return created;
   }
 
   /** Ends an invocation of a deleted session, and removes all but its ends, which are kept for a while. */
-  keepEnds(key: string, invocation: StoredInvocation): void {
-    this.invocations.delete(key);
+  keepEnds(user: UserOwner, invocationId: string, invocation: StoredInvocation): void {
+    const { invocations } = this.#user(user);
+    invocations.delete(invocationId);
     // Work that has never had or wanted the session leaves nothing.
     if (invocation.home === undefined) return;
     const kept = endsOnly(invocation);
-    this.invocations.set(key, kept);
+    invocations.set(invocationId, kept);
     const forget = () => {
-      if (this.invocations.get(key) === kept) this.invocations.delete(key);
+      if (invocations.get(invocationId) === kept) invocations.delete(invocationId);
     };
     setTimeout(forget, keptEndsMs).unref();
   }
 
-  /** Returns the `user:` state; its keys have no prefix. */
-  userState({ appName, userId }: UserOwner): JsonMap {
-    return entry(this.#users, this.keys.user(appName, userId), () => new Map());
-  }
-
-  deleteUserState({ appName, userId }: UserOwner): void {
-    this.#users.delete(this.keys.user(appName, userId));
-  }
-
-  /** Writes each entry to its scope; entries of a scope without a map are dropped. */
-  apply(ref: SessionRef, delta: JsonEntry[], maps: { session: JsonMap; temp?: JsonMap }): void {
-    const app = entry(this.#apps, this.keys.app(ref.appName), () => new Map());
-    const scopes = { ...maps, app, user: this.userState(ref) };
+  /** Writes each entry to its scope; entries of `temp:` without an invocation are dropped. */
+  apply(
+    ref: SessionRef,
+    delta: JsonEntry[],
+    { session, invocation }: { session: { state?: JsonMap }; invocation?: { temp?: JsonMap } },
+  ): void {
+    const of = { app: this.#app(ref.appName), user: this.#user(ref), session };
     for (const [key, json] of delta) {
       const scope = scopeOf(key);
-      scopes[scope]?.set(key.slice(prefixes[scope].length), json);
+      const name = key.slice(prefixes[scope].length);
+      if (scope !== 'temp') {
+        of[scope].state ??= new Map();
+        of[scope].state.set(name, json);
+      } else if (invocation) {
+        invocation.temp ??= new Map();
+        invocation.temp.set(name, json);
+      }
     }
   }
 
   /** Returns the session for its agents, with these of its events. */
   view({ appName, userId }: UserOwner, stored: StoredSession, events: Event[]): Session {
     const state = {
-      ...withPrefix('app:', this.#apps.get(this.keys.app(appName))),
-      ...withPrefix('user:', this.#users.get(this.keys.user(appName, userId))),
+      ...withPrefix('app:', this.#apps.get(appName)?.state),
+      ...withPrefix('user:', this.findUser({ appName, userId })?.state),
       ...withPrefix('', stored.state),
     };
     const { id, updated, events: all } = stored;

@@ -1,12 +1,12 @@
 import type { Event } from '@agentmesh/protocol';
 import { turnChanges } from '../derive-pending.ts';
 import type { TurnNeed } from '../session-log.ts';
-import type { StoredInvocation } from './stored-invocation.ts';
 
 interface Log {
-  events: readonly string[];
-  calls: Map<string, number>;
-  summaries: Map<string, number>;
+  events: readonly Event[];
+  firstSeqs: Map<string, number>;
+  calls?: Map<string, number>;
+  summaries?: Map<string, number>;
   authors: Map<string, number>;
 }
 
@@ -22,22 +22,28 @@ export function firstNeeded(
 ): number {
   const windows = [
     ...(last === undefined ? [] : [log.events.length - last + 1]),
-    ...(summaries ?? []).map((agent) => (log.summaries.get(agent) ?? 0) + 1),
+    ...(summaries ?? []).map((agent) => (log.summaries?.get(agent) ?? 0) + 1),
   ];
-  const callSeqs = answers.map((id) => log.calls.get(id));
+  const callSeqs = answers.map((id) => log.calls?.get(id));
   const spoken = Math.max(...authors.map((author) => log.authors.get(author) ?? 0), 0) || undefined;
   const firsts = [...(windows.length > 0 ? windows : [1]), invocationFirst, fromSeq, spoken, ...callSeqs];
   return Math.max(Math.min(...firsts.filter((first) => first !== undefined)), 1);
 }
 
 /** Records the facts about the last committed event that later turns need. */
-export function noteTurn(log: Log, { firstSeqs }: StoredInvocation, session: string, event: Event): void {
+export function noteTurn(log: Log, event: Event): void {
   const { asks, answers, summary, isRewind } = turnChanges(event);
-  const callSeqs = answers.flatMap((id) => log.calls.get(id) ?? []);
-  const first = Math.min(firstSeqs.get(session) ?? log.events.length, ...callSeqs);
-  firstSeqs.set(session, first);
-  for (const id of asks) log.calls.set(id, first);
+  const callSeqs = answers.flatMap((id) => log.calls?.get(id) ?? []);
+  const first = Math.min(log.firstSeqs.get(event.invocationId) ?? log.events.length, ...callSeqs);
+  log.firstSeqs.set(event.invocationId, first);
+  for (const id of asks) {
+    log.calls ??= new Map();
+    log.calls.set(id, first);
+  }
   log.authors.set(event.author ?? '', log.events.length);
-  if (isRewind) log.summaries.clear();
-  if (summary) log.summaries.set(summary.agent, summary.throughSeq);
+  if (isRewind) delete log.summaries;
+  if (summary) {
+    log.summaries ??= new Map();
+    log.summaries.set(summary.agent, summary.throughSeq);
+  }
 }

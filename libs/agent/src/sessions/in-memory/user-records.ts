@@ -33,7 +33,7 @@ export class InMemoryUserRecords implements UserRecords {
   }
 
   async readState(user: UserOwner): Promise<Record<string, unknown>> {
-    return withPrefix('user:', this.#tables.userState(user));
+    return withPrefix('user:', this.#tables.findUser(user)?.state);
   }
 
   async forgetQueue(ref: SessionRef): Promise<void> {
@@ -41,12 +41,10 @@ export class InMemoryUserRecords implements UserRecords {
   }
 
   async deleteRest({ appName, userId }: UserOwner): Promise<DeletedRecords> {
-    const { keys, invocations } = this.#tables;
-    const stateKeys = this.#tables.userState({ appName, userId }).size;
-    this.#tables.deleteUserState({ appName, userId });
-    const prefix = keys.invocation(appName, userId, '').slice(0, -'='.length);
-    const recordKeys = [...invocations.keys()].filter((each) => each.startsWith(prefix));
-    for (const each of recordKeys) invocations.delete(each);
-    return { stateKeys, pending: this.#pending.forgetUser({ appName, userId }), others: recordKeys.length };
+    const user = this.#tables.findUser({ appName, userId });
+    const [stateKeys, others] = [user?.state?.size ?? 0, user?.invocations.size ?? 0];
+    delete user?.state;
+    user?.invocations.clear();
+    return { stateKeys, pending: this.#pending.forgetUser({ appName, userId }), others };
   }
 }

@@ -1,5 +1,5 @@
 import type { Event } from '@agentmesh/protocol';
-import { breathe, endingMs } from '../events/breathe.ts';
+import { endingMs } from '../events/breathe.ts';
 
 /**
  * Yields the events of an agent until the signal is aborted. User code that ignores the signal, or never
@@ -8,9 +8,16 @@ import { breathe, endingMs } from '../events/breathe.ts';
  *
  * @throws the reason of the signal
  */
-export async function* abortable(
+export function untilAborted(
   events: AsyncGenerator<Event, void, void>,
   signal: AbortSignal | undefined,
+): AsyncGenerator<Event, void, void> {
+  return signal ? abortable(events, signal) : events;
+}
+
+async function* abortable(
+  events: AsyncGenerator<Event, void, void>,
+  signal: AbortSignal,
 ): AsyncGenerator<Event, void, void> {
   let isOver = false;
   try {
@@ -19,13 +26,12 @@ export async function* abortable(
       isOver = step.done === true;
       if (step.done) return;
       yield step.value;
-      await breathe();
     }
   } finally {
     if (!isOver) {
       const end = events.return().catch(() => {});
       // A generator that hangs would never end, so nobody waits for it after an abort.
-      if (!signal?.aborted) await end;
+      if (!signal.aborted) await end;
     }
   }
 }
@@ -37,9 +43,8 @@ export async function* abortable(
  */
 async function orAborted(
   next: Promise<IteratorResult<Event, void>>,
-  signal: AbortSignal | undefined,
+  signal: AbortSignal,
 ): Promise<IteratorResult<Event, void>> {
-  if (!signal) return await next;
   // Nobody reads a promise that settles after the abort.
   next.catch(() => {});
   const { promise: tooLate, resolve } = Promise.withResolvers<undefined>();
