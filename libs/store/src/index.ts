@@ -11,6 +11,7 @@ export type { CallerKeys } from './identity/caller-keys.ts';
 export type { RedisInspection } from './inspect-redis.ts';
 export { inspectRedis } from './inspect-redis.ts';
 export type { RequestLimits, Slot } from './limits/request-limits.ts';
+export type { OpenRun, RunQuota, RunQuotas } from './limits/run-quotas.ts';
 export type { AppUser, WaitingUsersOptions } from './list-waiting-users.ts';
 export { listWaitingUsers } from './list-waiting-users.ts';
 export type { RedisAccess, RedisAccessList } from './redis-access.ts';

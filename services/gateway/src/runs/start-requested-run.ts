@@ -1,10 +1,10 @@
 import { randomUUID } from 'node:crypto';
 import type { InvocationRef } from '@agentmesh/agent/internal';
-import { auditRefusedMessage, type StartedRun, startRun } from '@agentmesh/mesh';
+import { auditRefusedMessage, newRunIds, type StartedRun, startRun } from '@agentmesh/mesh';
 import { MeshError, messageSchema, runConfigSchema, whenBusySchema } from '@agentmesh/protocol';
 import type { FastifyRequest } from 'fastify';
 import { z } from 'zod';
-import { callerOf, personOf, vouchedCaller } from '../access/caller.ts';
+import { callerOf, countedAs, personOf, vouchedCaller } from '../access/caller.ts';
 import { assertMayStart } from '../access/may-start.ts';
 import { recordRun } from '../access/record-request.ts';
 import type { GatewayContext } from '../context/context.ts';
@@ -59,7 +59,7 @@ export async function startRequestedRun(
  * @throws MeshError `permission_denied`; `invalid_argument` for a message that nobody may send
  */
 export async function startAllowedRun(
-  { mesh, config }: GatewayContext,
+  { mesh, config, admission }: GatewayContext,
   request: FastifyRequest,
   { appName, userId, sessionId, ...run }: RequestedRun,
   signal: AbortSignal,
@@ -82,6 +82,11 @@ export async function startAllowedRun(
   const caller = vouchedCaller(sender, appName);
   const { name: by, roles } = personOf(sender, appName, userId);
   const answeredBy = { by, via: 'rest', service: mesh.bus.service, ...(roles && { roles }) };
+  const runIds = newRunIds(mesh, invocationId ?? undefined);
+  const admitted = await admission?.admit(
+    { appName, userId, sessionId, ...runIds },
+    { caller: countedAs(request), timeoutMs: config.runTimeoutMs },
+  );
   const started = await startRun(
     mesh,
     {
@@ -102,14 +107,19 @@ export async function startAllowedRun(
       timeoutMs: config.runTimeoutMs,
       whenAbsent: config.whenAbsent,
       signal,
+      ids: runIds,
     },
   ).catch((error: unknown) => {
     const refused = { session: { appName, userId, sessionId }, message: newMessage, answeredBy };
     auditRefusedMessage(mesh, randomUUID(), refused, error);
+    // A command whose acknowledgement is missing may be in its queue.
+    if (!MeshError.from(error).retryable) void admitted?.drop();
     throw error;
   });
   const { resume } = started;
   recordRun(mesh, request, { appName, userId, sessionId, invocationId: started.invocationId });
   ids.invocationId = started.invocationId;
-  return { ...started, ref: { appName, userId, sessionId, invocationId: started.invocationId, resume } };
+  const end = started.end.finally(() => admitted?.count());
+  end.catch(() => {});
+  return { ...started, end, ref: { appName, userId, sessionId, invocationId: started.invocationId, resume } };
 }
