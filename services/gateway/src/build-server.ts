@@ -12,6 +12,7 @@ import { hostCheck } from './http/allowed-hosts.ts';
 import { originCheck } from './http/allowed-origins.ts';
 import { answerClientError, answerError } from './http/answer-error.ts';
 import { addBrowserHeaders } from './http/browser-headers.ts';
+import { compressAnswers } from './http/compress-answers.ts';
 import { holdAnswers } from './http/held-answers.ts';
 import { methodsAt } from './http/methods-at.ts';
 import { traceRequests } from './http/request-spans.ts';
@@ -81,6 +82,7 @@ export function buildServer(context: GatewayContext, options: ServerOptions): Fa
     unreadMs: context.config.unreadMs,
     log: context.log,
   });
+  compressAnswers(server);
   addBrowserHeaders(server, { origins: corsOrigins, isHttps: certificate !== undefined });
   server.addHook('onRequest', async (request) => {
     checkHost(request.headers.host);
@@ -111,13 +113,18 @@ export function buildServer(context: GatewayContext, options: ServerOptions): Fa
     to.route({
       method: route.method,
       url: route.url,
+      ...(!isCompressed(route) && { compress: false }),
       onRequest: async (request, reply) => {
         recordRequest(context, route, request, reply);
         await admit({ ways: authenticators, limits: callerLimits }, route, request, reply);
       },
       handler: (request, reply) => route.handle(context, request, reply),
     });
-  for (const route of all.filter(({ takesBytes }) => !takesBytes)) add(server, route);
+  // The compression sees the routes of scopes alone: it is loaded after this function has returned.
+  server.register((scope, _options, registered) => {
+    for (const route of all.filter(({ takesBytes }) => !takesBytes)) add(scope, route);
+    registered();
+  });
   // Uploads are registered in a scope of their own: only their routes take a body of any type.
   server.register((uploads, _options, registered) => {
     uploads.removeAllContentTypeParsers();
@@ -133,4 +140,9 @@ export function buildServer(context: GatewayContext, options: ServerOptions): Fa
     registered();
   });
   return server;
+}
+
+/** Tells whether answers of a route are compressed: JSON, and the files of pages. Streams and artifacts are not. */
+function isCompressed({ about: { answer }, role }: Route): boolean {
+  return typeof answer !== 'string' || (role === 'public' && answer !== 'text/event-stream');
 }
