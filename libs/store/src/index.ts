@@ -10,6 +10,7 @@ export { provisionRedis } from './functions.ts';
 export type { CallerKeys } from './identity/caller-keys.ts';
 export type { RedisInspection } from './inspect-redis.ts';
 export { inspectRedis } from './inspect-redis.ts';
+export type { RepeatedRequests } from './limits/repeated-requests.ts';
 export type { RequestLimits, Slot } from './limits/request-limits.ts';
 export type { OpenRun, RunQuota, RunQuotas } from './limits/run-quotas.ts';
 export type { AppUser, WaitingUsersOptions } from './list-waiting-users.ts';

@@ -134,6 +134,8 @@ export function keys(prefix = 'am') {
       /** Hash: the runs and tokens of a caller, a user or an app; expires. */
       counter: (scope: string, name: string) => `${prefix}:limit:{runs}:${scope}:${shortId(name)}`,
     },
+    /** String: the run of a request of a client that may send the request again, as JSON; expires. */
+    repeatedRequest: (name: string) => `${prefix}:limit:request:${shortId(name)}`,
     /** A key for data of a service's own, which no other service may use. */
     own: (service: string, name: string) => `${prefix}:own:${encodeName(service)}:${encodeToken(name)}`,
     /** Hash: the result of a remote tool's call, for repetitions of it; expires. */

@@ -9,14 +9,15 @@ import { runHeaders } from '../../runs/stream-run.ts';
 export const run: Handler = async (context, request, reply) => {
   using until = watchUntil(context, reply);
   const started = await startRequestedRun(context, request, until.signal, false);
-  reply.headers(runHeaders(started));
-  using collected = new CollectedEvents(context, started.ref);
+  const { ref } = started;
+  reply.headers(runHeaders(ref));
+  using collected = new CollectedEvents(context, ref);
   for await (const numbered of started.numbered) collected.add(numbered);
   const { status, error } = await started.end;
   if (status === 'failed' && error) {
     const { code, message, details } = MeshError.fromWire(error);
     throw new MeshError(code as ErrorCode, message, {
-      details: { ...details, invocationId: started.invocationId },
+      details: { ...details, invocationId: ref.invocationId },
     });
   }
   return await context.large.sendJson(request, reply, collected.parts());
