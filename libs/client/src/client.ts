@@ -150,8 +150,7 @@ export class MeshClient {
   }
 
   /**
-   * Cancels an invocation in all its processes, and returns its state. `Run.cancel` also waits until a replica has taken
-   * the run.
+   * Cancels an invocation in all its processes, and returns its state. A run that no replica has taken ends at once.
    */
   cancel(
     ref: SessionRef,
