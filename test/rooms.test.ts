@@ -54,7 +54,7 @@ const rooms: Record<string, readonly string[]> = {
   'libs/service/src': ['traces', 'probes'],
   'libs/testing/src': ['processes', 'models', 'faults', 'servers'],
   'services/gateway/src': [
-    ...['context', 'http', 'access', 'params', 'contract', 'handlers/about', 'runs', 'web'],
+    ...['context', 'http', 'answers', 'access', 'params', 'contract', 'handlers/about', 'runs', 'web'],
     ...['ag-ui', 'artifacts', 'events', 'memory', 'sessions', 'users', 'runs', 'dev'].map(
       (name) => `handlers/${name}`,
     ),

@@ -1,3 +1,4 @@
+import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
 import { connect, type Socket } from 'node:net';
@@ -14,6 +15,8 @@ const clients = 40;
 
 let mesh: LocalMesh;
 let path: string;
+/** A session whose compressed form is large too. */
+let dense: string;
 beforeAll(async () => {
   vi.stubEnv('MESH_UNREAD_MS', String(unreadMs));
   vi.stubEnv('MESH_HTTP_UNREAD_BYTES', '100000000');
@@ -23,6 +26,8 @@ beforeAll(async () => {
   });
   const session = await restClient(mesh.gatewayUrl).createSession(app, 'ann', { big: 'x'.repeat(size) });
   path = `/apps/${app}/users/ann/sessions/${session}`;
+  const noise = randomBytes(0.75 * size).toString('base64');
+  dense = `/apps/${app}/users/ann/sessions/${await restClient(mesh.gatewayUrl).createSession(app, 'ann', { noise })}`;
 });
 afterAll(async () => {
   vi.unstubAllEnvs();
@@ -37,52 +42,62 @@ function memory(): number {
 }
 
 /** Asks for an answer, reads the first bytes of it, and nothing more. */
-async function askAndWait(url: string): Promise<{ socket: Socket; status: string }> {
+async function askAndWait(
+  url: string,
+  headers = '',
+): Promise<{ socket: Socket; status: string; start: string }> {
   const { port } = new URL(mesh.gatewayUrl);
   const socket = connect({ port: Number(port), host: '127.0.0.1' });
   // The gateway cuts the connection, so an error is expected.
   socket.on('error', () => {});
   await once(socket, 'connect');
-  socket.write(`GET ${url} HTTP/1.1\r\nhost: localhost\r\n\r\n`);
+  socket.write(`GET ${url} HTTP/1.1\r\nhost: localhost\r\n${headers}\r\n`);
   const [first] = (await once(socket, 'data')) as [Buffer];
   socket.pause();
-  return { socket, status: first.toString('latin1', 9, 12) };
+  return { socket, status: first.toString('latin1', 9, 12), start: first.toString('latin1') };
 }
 
 describe('clients that do not read their answers', () => {
-  it('leave the gateway below 512 MiB, and are let go; others are told to come back, and are served then', async () => {
-    let peak = memory();
-    const watch = setInterval(() => {
-      peak = Math.max(peak, memory());
-    }, 50);
-    onTestFinished(() => clearInterval(watch));
-    // One after the other: Redis needs its time for the reading.
-    const stuck: Awaited<ReturnType<typeof askAndWait>>[] = [];
-    for (let count = 0; count < clients; count += 1) stuck.push(await askAndWait(path));
-    const statuses = Map.groupBy(stuck, ({ status }) => status);
-    expect([...statuses.keys()].sort()).toEqual(['200', '429']);
-    expect(statuses.get('200')?.length).toBe(Math.floor(100_000_000 / size));
+  it.each([
+    { kind: 'answers', headers: '', url: () => path },
+    { kind: 'compressed answers', headers: 'accept-encoding: gzip\r\n', url: () => dense },
+  ])(
+    'leave the gateway below 512 MiB, and are let go; others are told to come back, and are served then: $kind',
+    async ({ headers, url }) => {
+      let peak = memory();
+      const watch = setInterval(() => {
+        peak = Math.max(peak, memory());
+      }, 50);
+      onTestFinished(() => clearInterval(watch));
+      // One after the other: Redis needs its time for the reading.
+      const stuck: Awaited<ReturnType<typeof askAndWait>>[] = [];
+      for (let count = 0; count < clients; count += 1) stuck.push(await askAndWait(url(), headers));
+      expect(stuck[0]?.start.includes('content-encoding: gzip')).toBe(headers !== '');
+      const statuses = Map.groupBy(stuck, ({ status }) => status);
+      expect([...statuses.keys()].sort()).toEqual(['200', '429']);
+      expect(statuses.get('200')?.length).toBe(Math.floor(100_000_000 / size));
 
-    const refused = await fetch(`${mesh.gatewayUrl}${path}`);
-    expect([refused.status, refused.headers.get('retry-after')]).toEqual([429, '1']);
-    expect(await refused.json()).toMatchObject({
-      ...{ code: 'resource_exhausted', error: expect.stringContaining('bytes of others to read') },
-    });
-    // Small answers are served all the time.
-    expect((await fetch(`${mesh.gatewayUrl}/list-apps`)).status).toBe(200);
+      const refused = await fetch(`${mesh.gatewayUrl}${url()}`);
+      expect([refused.status, refused.headers.get('retry-after')]).toEqual([429, '1']);
+      expect(await refused.json()).toMatchObject({
+        ...{ code: 'resource_exhausted', error: expect.stringContaining('bytes of others to read') },
+      });
+      // Small answers are served all the time.
+      expect((await fetch(`${mesh.gatewayUrl}/list-apps`)).status).toBe(200);
 
-    const served = await until(
-      async () => {
-        const response = await fetch(`${mesh.gatewayUrl}${path}`);
-        const text = await response.text();
-        return response.status === 200 && text.length > size;
-      },
-      { what: 'the clients to be let go', timeoutMs: 4 * unreadMs, intervalMs: 200 },
-    );
-    expect(served).toBe(true);
-    expect(peak).toBeLessThan(512);
-    for (const { socket } of stuck) socket.destroy();
-  });
+      const served = await until(
+        async () => {
+          const response = await fetch(`${mesh.gatewayUrl}${url()}`);
+          const text = await response.text();
+          return response.status === 200 && text.length > size;
+        },
+        { what: 'the clients to be let go', timeoutMs: 4 * unreadMs, intervalMs: 200 },
+      );
+      expect(served).toBe(true);
+      expect(peak).toBeLessThan(512);
+      for (const { socket } of stuck) socket.destroy();
+    },
+  );
 
   it('are let go in the middle of a download too', async () => {
     const url = `${path}/artifacts/big/content`;

@@ -49,9 +49,6 @@ export interface RunOptions extends Pick<FollowOptions, 'signal' | 'onConnection
 
 type User = Omit<SessionRef, 'session'>;
 
-const lostRun =
-  'the connection was lost before the gateway answered, so the run may have begun; read the events of the session before you send the message again';
-
 /**
  * A client of the gateways of a mesh. Every method throws a {@link MeshClientError}, or the reason of its signal.
  *
@@ -120,18 +117,15 @@ export class MeshClient {
   }
 
   /**
-   * Sends a message and returns its run as soon as the gateway has accepted it.
+   * Sends a message and returns its run as soon as a gateway has accepted it. When the connection is lost before, the
+   * message is sent again for ten seconds; it starts one run, however often it comes.
    *
-   * @throws MeshClientError `unavailable` without a status when the connection is lost before the gateway answers: the
-   * run may have begun then
+   * @throws MeshClientError `unavailable` without a status when no gateway answers: the run may have begun then
    */
   async run(ref: SessionRef, message: Message, options: RunOptions = {}): Promise<Run> {
     const { signal, onConnection, streaming = true, ...rest } = options;
     const body = { ...bodyOf(ref, message), ...rest, streaming };
-    const first = await this.#connection.send('POST', '/run_sse', { body, signal }).catch((error) => {
-      if (!(error instanceof MeshClientError) || error.status !== undefined) throw error;
-      throw new MeshClientError(lostRun, { code: 'unavailable', cause: error });
-    });
+    const first = await this.#connection.sendWithKey('POST', '/run_sse', { body, signal });
     const id = first.headers.get('x-invocation-id');
     if (id === null)
       throw new MeshClientError(
@@ -156,8 +150,7 @@ export class MeshClient {
   }
 
   /**
-   * Cancels an invocation in all its processes, and returns its state. `Run.cancel` also waits until a replica has taken
-   * the run.
+   * Cancels an invocation in all its processes, and returns its state. A run that no replica has taken ends at once.
    */
   cancel(
     ref: SessionRef,

@@ -80,17 +80,40 @@ export class Connection {
 
   /** Sends a request that does no harm when it comes twice, until an answer comes. Returns its JSON. */
   async insist<T>(method: string, path: string, sent: Sent = {}): Promise<T> {
+    const isLost = (error: MeshClientError) => error.code === 'unavailable';
+    return await this.#again(isLost, sent, async () => (await this.send(method, path, sent)).json() as T);
+  }
+
+  /** Sends a request with a key by which gateways know it again, until an answer comes. Returns the answer. */
+  async sendWithKey(method: string, path: string, sent: Sent): Promise<Response> {
+    const headers = { ...sent.headers, 'idempotency-key': newKey() };
+    // A gateway that answers has not lost the request.
+    const isLost = ({ status }: MeshClientError) => status === undefined || status === 502;
+    return await this.#again(isLost, sent, () => this.send(method, path, { ...sent, headers }));
+  }
+
+  async #again<T>(
+    isLost: (error: MeshClientError) => boolean,
+    { signal }: RequestOptions,
+    send: () => Promise<T>,
+  ): Promise<T> {
     const backOff = new BackOff(patienceMs);
     for (;;) {
       try {
-        return (await (await this.send(method, path, sent)).json()) as T;
+        return await send();
       } catch (error) {
-        sent.signal?.throwIfAborted();
-        if (error instanceof MeshClientError && error.code !== 'unavailable') throw error;
-        await backOff.wait(error, retryMs(error), sent.signal);
+        signal?.throwIfAborted();
+        if (error instanceof MeshClientError && !isLost(error)) throw error;
+        await backOff.wait(error, retryMs(error), signal);
       }
     }
   }
+}
+
+/** Returns a key that nobody else has. A page without HTTPS has no `randomUUID`. */
+function newKey(): string {
+  const bytes = crypto.getRandomValues(new Uint8Array(16));
+  return Array.from(bytes, (byte) => byte.toString(16).padStart(2, '0')).join('');
 }
 
 /** Returns the shortest time until the next try that an error names, in ms. */

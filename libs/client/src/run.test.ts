@@ -142,12 +142,22 @@ it('ends with the reason of its signal, also in a pause', async () => {
   expect(gateway.asked).toHaveLength(2);
 });
 
-it('does not send a message again whose answer was lost', async () => {
-  const gateway = answering(new TypeError('fetch failed'));
-  await expect(begin(gateway)).rejects.toMatchObject({
-    code: 'unavailable',
-    message: expect.stringContaining('the run may have begun'),
-  });
+it('sends a message again whose answer was lost, with the same key', async () => {
+  const lost = [new TypeError('fetch failed'), json({}, 502)];
+  const gateway = answering(...lost, stream([fresh(2, 'a')], 'end', headers), state('completed', 2));
+  const beginning = begin(gateway);
+  await vi.advanceTimersByTimeAsync(10_000);
+  expect((await (await beginning).rest()).map(textOf)).toEqual(['a']);
+  const sent = gateway.asked.slice(0, 3);
+  expect(sent.map(({ body }) => body)).toEqual(Array(3).fill(sent[0]?.body));
+  const keys = sent.map((each) => each.headers.get('idempotency-key'));
+  expect(keys[0]).toMatch(/^[0-9a-f]{32}$/);
+  expect(new Set(keys).size).toBe(1);
+});
+
+it('does not send a message again that a gateway has refused', async () => {
+  const gateway = answering(json({ error: 'nobody is up', code: 'unavailable' }, 503));
+  await expect(begin(gateway)).rejects.toMatchObject({ code: 'unavailable', status: 503 });
   expect(gateway.asked).toHaveLength(1);
 });
 

@@ -105,8 +105,8 @@ export class Run implements AsyncIterable<RunEvent> {
   }
 
   /**
-   * Cancels the run in all its processes, and returns its state. A run that no replica has taken cannot be cancelled,
-   * so this waits for ten seconds until one has.
+   * Cancels the run in all its processes, and returns its state. A run that continues an invocation cannot be cancelled
+   * before a replica has taken it, so this waits for ten seconds until one has.
    */
   async cancel({ reason, signal }: RequestOptions & { reason?: string } = {}): Promise<Invocation> {
     const { connection, path } = this.#reading;

@@ -54,7 +54,7 @@ const modules: Record<StorePart, readonly object[]> = {
 /** The commands that the code of each part sends, beside the commands within scripts. */
 const sent: Record<StorePart, string> = {
   callers: 'get set',
-  limits: 'zrem',
+  limits: 'zrem hvals get set',
   connection: 'ping info select wait asking readonly readwrite client|setname cluster|slots fcall fcall_ro',
   functions: 'function|load',
   'api-keys': 'hget hgetall hset hsetnx hdel',

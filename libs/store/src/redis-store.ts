@@ -22,7 +22,9 @@ import { RedisSignInService } from './credentials/redis-sign-in-service.ts';
 import { type DataKeys, dataKeys } from './data-keys/data-keys.ts';
 import { ensureFunctions } from './functions.ts';
 import { type CallerKeys, callerKeys } from './identity/caller-keys.ts';
+import { type RepeatedRequests, repeatedRequests } from './limits/repeated-requests.ts';
 import { type RequestLimits, requestLimits } from './limits/request-limits.ts';
+import { type RunQuotas, runQuotas } from './limits/run-quotas.ts';
 import { MemoryVectors } from './memory/memory-vectors.ts';
 import { RedisMemoryService } from './memory/redis-memory-service.ts';
 import { appState } from './sessions/app-state.ts';
@@ -77,6 +79,10 @@ export interface RedisStore extends AsyncDisposable {
   readonly callerKeys: CallerKeys;
   /** The limits of callers, counted over all gateways. */
   readonly requestLimits: RequestLimits;
+  /** The requests that clients of the gateways may send again. */
+  readonly repeatedRequests: RepeatedRequests;
+  /** The runs and the tokens of callers, users and apps, counted over all gateways. */
+  readonly runQuotas: RunQuotas;
   /** Checks that Redis answers. @throws MeshError `unavailable` when Redis does not answer within 2 s */
   ping(): Promise<void>;
   /**
@@ -154,6 +160,8 @@ export function storeOn(
     dataKeys: dataKeys(connection, keys),
     apiKeys: apiKeys(connection, keys),
     requestLimits: requestLimits(connection, keys),
+    repeatedRequests: repeatedRequests(connection, keys),
+    runQuotas: runQuotas(connection, keys),
     callerKeys: callerKeys(connection, keys),
     callResults: callResults(connection, keys),
     jobs: jobRecords(connection, keys),

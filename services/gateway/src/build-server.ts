@@ -1,9 +1,14 @@
 import { MeshError } from '@agentmesh/protocol';
 import fastify, { type FastifyInstance } from 'fastify';
 import type { Authenticator } from './access/authenticator.ts';
+import { countedAs } from './access/caller.ts';
 import { admit } from './access/check-access.ts';
 import type { CallerLimits } from './access/limit-requests.ts';
 import { recordRequest } from './access/record-request.ts';
+import { compressAnswers } from './answers/compress-answers.ts';
+import { holdAnswers } from './answers/held-answers.ts';
+import { HeldBytes } from './answers/held-bytes.ts';
+import { largeAnswers } from './answers/large-answers.ts';
 import type { GatewayConfig } from './context/config.ts';
 import type { GatewayContext } from './context/context.ts';
 import type { Route } from './context/route.ts';
@@ -12,7 +17,6 @@ import { hostCheck } from './http/allowed-hosts.ts';
 import { originCheck } from './http/allowed-origins.ts';
 import { answerClientError, answerError } from './http/answer-error.ts';
 import { addBrowserHeaders } from './http/browser-headers.ts';
-import { holdAnswers } from './http/held-answers.ts';
 import { methodsAt } from './http/methods-at.ts';
 import { traceRequests } from './http/request-spans.ts';
 import type { ServerCertificate } from './http/tls.ts';
@@ -76,11 +80,11 @@ export function buildServer(context: GatewayContext, options: ServerOptions): Fa
   const isOpen = authenticators.some(({ way }) => way === 'none');
   const checkOrigin = isOpen ? originCheck(corsOrigins) : () => {};
   traceRequests(server);
-  holdAnswers(server, {
-    mostBytes: options.unreadBytes ?? defaultUnreadBytes,
-    unreadMs: context.config.unreadMs,
-    log: context.log,
-  });
+  const { log } = context;
+  const held = new HeldBytes(options.unreadBytes ?? defaultUnreadBytes);
+  holdAnswers(server, { held, unreadMs: context.config.unreadMs, log });
+  const handlerContext = { ...context, large: largeAnswers({ held, nameOf: countedAs, log }) };
+  compressAnswers(server);
   addBrowserHeaders(server, { origins: corsOrigins, isHttps: certificate !== undefined });
   server.addHook('onRequest', async (request) => {
     checkHost(request.headers.host);
@@ -111,13 +115,18 @@ export function buildServer(context: GatewayContext, options: ServerOptions): Fa
     to.route({
       method: route.method,
       url: route.url,
+      ...(!isCompressed(route) && { compress: false }),
       onRequest: async (request, reply) => {
         recordRequest(context, route, request, reply);
         await admit({ ways: authenticators, limits: callerLimits }, route, request, reply);
       },
-      handler: (request, reply) => route.handle(context, request, reply),
+      handler: (request, reply) => route.handle(handlerContext, request, reply),
     });
-  for (const route of all.filter(({ takesBytes }) => !takesBytes)) add(server, route);
+  // The compression sees the routes of scopes alone: it is loaded after this function has returned.
+  server.register((scope, _options, registered) => {
+    for (const route of all.filter(({ takesBytes }) => !takesBytes)) add(scope, route);
+    registered();
+  });
   // Uploads are registered in a scope of their own: only their routes take a body of any type.
   server.register((uploads, _options, registered) => {
     uploads.removeAllContentTypeParsers();
@@ -133,4 +142,9 @@ export function buildServer(context: GatewayContext, options: ServerOptions): Fa
     registered();
   });
   return server;
+}
+
+/** Tells whether answers of a route are compressed: JSON, and the files of pages. Streams and artifacts are not. */
+function isCompressed({ about: { answer }, role }: Route): boolean {
+  return typeof answer !== 'string' || (role === 'public' && answer !== 'text/event-stream');
 }

@@ -2,6 +2,7 @@ import { connectService, servePending } from '@agentmesh/mesh';
 import { AsyncDisposableStack, MeshError } from '@agentmesh/protocol';
 import { type MainContext, startProbes } from '@agentmesh/service';
 import { openLimits } from './access/limit-requests.ts';
+import { openAdmission } from './access/limit-runs.ts';
 import { openAuthenticators } from './access/open-authenticators.ts';
 import { startArtifactSweep } from './artifact-sweep.ts';
 import { buildServer } from './build-server.ts';
@@ -25,6 +26,7 @@ export async function startGateway(
   const mesh = owners.use(await connectService('gateway', config, log, { replica }));
   const authenticators = openAuthenticators(config, { apiKeys: mesh.apiKeys, log });
   const limits = openLimits(config, { requestLimits: mesh.requestLimits, log });
+  const admission = owners.use(openAdmission(config, { ...mesh, log }));
   let draining = false;
   const ready = async () => (draining ? ['stopping'] : await mesh.problems());
   owners.use(await startProbes({ config, ready, service: 'gateway', replica, log }));
@@ -38,7 +40,7 @@ export async function startGateway(
   owners.use(startArtifactSweep(mesh, log));
   const stopping = new AbortController();
   const server = buildServer(
-    { mesh, config, log, stopping: stopping.signal },
+    { mesh, config, log, admission, stopping: stopping.signal },
     { ...config, certificate, authenticators, limits },
   );
   const close = orderlyClose(server);

@@ -71,6 +71,25 @@ export interface RunOptions {
    * Default `reject`.
    */
   whenAbsent?: 'reject' | 'enqueue';
+  /** The ids of the run, from {@link newRunIds}; default new ones. A run that is started twice under its ids runs once. */
+  ids?: RunIds;
+}
+
+/** The ids by which the mesh knows a run. */
+export interface RunIds {
+  invocationId: string;
+  /** The name of the run if it continues an invocation. */
+  resume?: string;
+}
+
+/**
+ * Makes the ids of a run.
+ *
+ * @param continued the invocation that the run continues; default: a new invocation
+ */
+export function newRunIds(mesh: Mesh, continued?: string): RunIds {
+  if (continued !== undefined) return { invocationId: continued, resume: newResumeId() };
+  return { invocationId: newInvocationId(mesh) };
 }
 
 const requestNames: OptionNames<RunRequest> = {
@@ -90,6 +109,7 @@ const optionNames: OptionNames<RunOptions> = {
   timeoutMs: true,
   headers: true,
   whenAbsent: true,
+  ids: true,
 };
 
 /** A run that was accepted: from now on it survives every crash. */
@@ -146,7 +166,7 @@ export async function startRun(
   const sealed = await sealAnswers(mesh, ref, message);
   const askingEvents = await checkMessage(mesh, ref, message, { answeredBy: request.answeredBy, continued });
   const agent = await speakerOf(mesh, root, recent, { message, askingEvents });
-  const run = continued === undefined ? newRun(mesh) : { invocationId: continued, resume: newResumeId() };
+  const run = options.ids ?? newRunIds(mesh, continued);
   const identity = caller && (await mesh.callers?.sign({ ...ref, ...run }, caller));
   const from = run.resume === undefined ? undefined : messageEventId(run, session);
   const watching = watchInvocation(mesh, { ...ref, ...run }, { afterSeq: view.seq, from, signal });
@@ -182,10 +202,6 @@ function assertRoom(mesh: Mesh, { appName, userId }: SessionRef, { waiting }: Se
   if (waiting < most) return;
   const { code, message } = tooManyWaiting(appName, userId, most).error;
   throw new MeshError(code, message);
-}
-
-function newRun(mesh: Mesh): { invocationId: string; resume?: never } {
-  return { invocationId: newInvocationId(mesh) };
 }
 
 async function* eventsOf(numbered: AsyncIterable<NumberedEvent>): AsyncGenerator<Event, void, void> {

@@ -170,6 +170,8 @@ export async function connectMesh(options: ConnectOptions): Promise<ConnectedMes
     credentialRecords,
     apiKeys,
     requestLimits: store.requestLimits,
+    repeatedRequests: store.repeatedRequests,
+    runQuotas: store.runQuotas,
     callers: createCallers(store.callerKeys),
     log,
     artifacts:

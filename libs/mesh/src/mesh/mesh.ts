@@ -3,7 +3,15 @@ import type { CredentialRecords, CredentialServices, SessionCache } from '@agent
 import type { Bus } from '@agentmesh/bus';
 import type { SecretBox, Subjects } from '@agentmesh/protocol';
 import type { Logger } from '@agentmesh/service';
-import type { ApiKeys, CallResults, DataKeys, JobRecords, RequestLimits } from '@agentmesh/store';
+import type {
+  ApiKeys,
+  CallResults,
+  DataKeys,
+  JobRecords,
+  RepeatedRequests,
+  RequestLimits,
+  RunQuotas,
+} from '@agentmesh/store';
 import type { Callers } from './callers.ts';
 import { logFailures } from './outcomes.ts';
 import type { RunLimits } from './run-limits.ts';
@@ -38,6 +46,10 @@ export interface Mesh {
   readonly apiKeys?: ApiKeys;
   /** The limits of callers of the gateways; absent in a mesh without Redis. */
   readonly requestLimits?: RequestLimits;
+  /** The requests that clients of the gateways may send again; absent in a mesh without Redis. */
+  readonly repeatedRequests?: RepeatedRequests;
+  /** The quotas of runs and tokens at the gateways; absent in a mesh without Redis. */
+  readonly runQuotas?: RunQuotas;
   /** Memories of users, for all agents and tools; without it nothing is remembered. */
   readonly memory?: MemoryService;
 }

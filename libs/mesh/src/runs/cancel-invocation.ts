@@ -10,15 +10,23 @@ import { startNext } from './run-queue.ts';
  * too. Returns the record after the mark: `running` until the workers have stopped. An invocation that has
  * ended stays as it is.
  *
+ * @param options `untaken`: true if no replica may have taken the run yet. The run is then ended at once, and a replica
+ * that takes its command drops it; an invocation that never existed is ended too, and its record expires
  * @throws MeshError `not_found` for an invocation that has not begun in this session and does not wait in the
- * session's queue: perhaps no replica has taken its run command yet
+ * session's queue
  */
 export async function cancelInvocation(
   mesh: Mesh,
   ref: InvocationRef,
   reason = 'somebody cancelled it',
+  { untaken = false }: { untaken?: boolean } = {},
 ): Promise<InvocationRecord> {
-  const record = await mesh.sessions.invocations.cancel(ref, reason);
+  const { invocations } = mesh.sessions;
+  const error = { code: 'cancelled', message: reason };
+  const record =
+    (await invocations.cancel(ref, reason)) ??
+    // The record is kept as long as the command may wait.
+    (untaken ? await invocations.end(ref, { status: 'failed', error, waits: true }) : undefined);
   if (!record) {
     throw new MeshError(
       'not_found',
@@ -26,7 +34,7 @@ export async function cancelInvocation(
     );
   }
   const { appName: app, userId: user } = ref;
-  if (record.status === 'running')
+  if (record.status === 'running' || untaken)
     await mesh.bus.publish(
       mesh.subjects.invocationCancel(ref.invocationId, mesh.bus.service),
       { reason, app, user },

@@ -122,6 +122,20 @@ export function keys(prefix = 'am') {
     callerKey: (keyId: string) => `${prefix}:caller-key:${encodeToken(keyId)}`,
     /** Hash or sorted set: the uses or the slots of a caller of the gateways; expires. */
     limit: (kind: string, who: string) => `${prefix}:limit:${encodeToken(kind)}:${shortId(who)}`,
+    /**
+     * The runs and tokens that gateways count. All keys are in one slot, so that a run is admitted at its caller, its user and its app in one
+     * step.
+     */
+    runQuotas: {
+      /** Hash: the runs whose tokens are not all counted, by invocation. */
+      open: `${prefix}:limit:{runs}:open`,
+      /** String: there while a gateway looks after the open runs; expires. */
+      turn: `${prefix}:limit:{runs}:turn`,
+      /** Hash: the runs and tokens of a caller, a user or an app; expires. */
+      counter: (scope: string, name: string) => `${prefix}:limit:{runs}:${scope}:${shortId(name)}`,
+    },
+    /** String: the run of a request of a client that may send the request again, as JSON; expires. */
+    repeatedRequest: (name: string) => `${prefix}:limit:request:${shortId(name)}`,
     /** A key for data of a service's own, which no other service may use. */
     own: (service: string, name: string) => `${prefix}:own:${encodeName(service)}:${encodeToken(name)}`,
     /** Hash: the result of a remote tool's call, for repetitions of it; expires. */

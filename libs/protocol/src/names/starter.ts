@@ -2,7 +2,7 @@
 const starterInId = /^e-(s[0-9a-f]{8})-/;
 
 /** The token of invocations whose id names no starter. */
-const noStarter = 'none';
+export const noStarter = 'none';
 
 /** Makes a name for a process that starts runs, such as `s1a2b3c4d`. Two processes that draw one name hear each other's runs. */
 export function newStarter(): string {

@@ -36,6 +36,13 @@ export function knownCallerOf(request: FastifyRequest): Caller | undefined {
   return callers.get(request);
 }
 
+/** Returns the name under which the caller of a request is counted: without credentials, its address. */
+export function countedAs(request: FastifyRequest): string {
+  const { via, user, key } = knownCallerOf(request) ?? {};
+  if (key !== undefined) return `key ${key}`;
+  return user === undefined ? `address ${request.ip}` : `${via} ${user}`;
+}
+
 /** Returns the roles of a caller in an app. */
 function rolesIn({ roles }: Caller, app: string): string[] {
   return [...new Set(roles.flatMap((role) => [role, ...withoutApp(role, app), ...withoutApp(role, '*')]))];

@@ -32,11 +32,11 @@ export async function admit(
     caller = await authenticate(ways, request, reply);
   } catch (error) {
     // A request without valid credentials is counted by its address.
-    await limits?.countRequest(request, reply);
+    await limits?.countRequest(request);
     throw error;
   }
   noteCaller(request, caller);
-  await limits?.countRequest(request, reply);
+  await limits?.countRequest(request);
   assertMayUse(caller, { role, others }, request);
   await limits?.admitLoad(load, request, reply);
 }

@@ -4,7 +4,7 @@ import type { Config, Logger } from '@agentmesh/service';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { limitConfig } from '../context/limit-config.ts';
 import type { Route } from '../context/route.ts';
-import { knownCallerOf } from './caller.ts';
+import { countedAs } from './caller.ts';
 
 const windowMs = 60_000;
 /** Time for which a slot of a gateway that died stays taken, and time between two renewals, in ms. */
@@ -15,15 +15,15 @@ const slotWaitMs = 1_000;
 
 export type LimitSettings = Pick<
   Config<typeof limitConfig>,
-  'requestsPerMinute' | 'runsPerMinute' | 'streamsPerCaller' | 'maxStreams'
+  'requestsPerMinute' | 'streamsPerCaller' | 'maxStreams'
 >;
 type Limits = NonNullable<Mesh['requestLimits']>;
 
 /** Limits what callers may ask for. */
 export interface CallerLimits {
   /** Counts a request. @throws MeshError `resource_exhausted`, with the time to wait */
-  countRequest(request: FastifyRequest, reply: FastifyReply): Promise<void>;
-  /** Counts a run, and takes a slot for a run or a stream until its answer is over. @throws as `countRequest` */
+  countRequest(request: FastifyRequest): Promise<void>;
+  /** Takes a slot for a run or a stream until its answer is over. @throws as `countRequest` */
   admitLoad(load: Route['load'], request: FastifyRequest, reply: FastifyReply): Promise<void>;
 }
 
@@ -34,10 +34,10 @@ export interface CallerLimits {
  * @throws MeshError `failed_precondition` for limits in a mesh without Redis
  */
 export function openLimits(
-  { requestsPerMinute, runsPerMinute, streamsPerCaller, maxStreams }: LimitSettings,
+  { requestsPerMinute, streamsPerCaller, maxStreams }: LimitSettings,
   { requestLimits, log }: { requestLimits?: Limits | undefined; log: Pick<Logger, 'warn'> },
 ): CallerLimits {
-  const isCounted = (requestsPerMinute ?? runsPerMinute ?? streamsPerCaller) !== undefined;
+  const isCounted = (requestsPerMinute ?? streamsPerCaller) !== undefined;
   if (isCounted && !requestLimits)
     throw new MeshError(
       'failed_precondition',
@@ -45,15 +45,12 @@ export function openLimits(
     );
   let open = 0;
 
-  async function use(kind: string, most: number | undefined, request: FastifyRequest, reply: FastifyReply) {
-    if (most === undefined) return;
-    const ms = (await requestLimits?.use(kind, whoIs(request), { most, windowMs })) ?? 0;
-    if (ms > 0) throw refused(reply, ms, `${most} ${kind} in a minute are the most for one caller`);
-  }
-
   async function takeSlot(request: FastifyRequest, { raw }: FastifyReply): Promise<boolean> {
     if (streamsPerCaller === undefined) return true;
-    const slot = await requestLimits?.take('streams', whoIs(request), { most: streamsPerCaller, leaseMs });
+    const slot = await requestLimits?.take('streams', countedAs(request), {
+      most: streamsPerCaller,
+      leaseMs,
+    });
     if (!slot) return false;
     const onFailure = (error: unknown) =>
       log.warn({ err: error }, 'could not renew or free the slot of a stream');
@@ -68,13 +65,17 @@ export function openLimits(
   }
 
   return {
-    countRequest: (request, reply) => use('requests', requestsPerMinute, request, reply),
+    async countRequest(request) {
+      if (requestsPerMinute === undefined) return;
+      const limit = { most: requestsPerMinute, windowMs };
+      const ms = (await requestLimits?.use('requests', countedAs(request), limit)) ?? 0;
+      if (ms > 0) throw refused(ms, `${requestsPerMinute} requests in a minute are the most for one caller`);
+    },
 
     async admitLoad(load, request, reply) {
       if (load === undefined) return;
       if (open >= maxStreams)
         throw refused(
-          reply,
           slotWaitMs,
           `this gateway has ${maxStreams} open streams, the most (MESH_HTTP_STREAMS)`,
         );
@@ -83,24 +84,14 @@ export function openLimits(
       reply.raw.once('close', () => {
         open -= 1;
       });
-      if (load === 'run') await use('runs', runsPerMinute, request, reply);
       if (await takeSlot(request, reply)) return;
-      throw refused(reply, slotWaitMs, `${streamsPerCaller} open streams are the most for one caller`);
+      throw refused(slotWaitMs, `${streamsPerCaller} open streams are the most for one caller`);
     },
   };
 }
 
-/** Returns the name under which a caller is counted. */
-function whoIs(request: FastifyRequest): string {
-  const { via, user, key } = knownCallerOf(request) ?? {};
-  if (key !== undefined) return `key ${key}`;
-  return user === undefined ? `address ${request.ip}` : `${via} ${user}`;
-}
-
-function refused(reply: FastifyReply, ms: number, message: string): MeshError {
-  const seconds = Math.ceil(ms / 1_000);
-  reply.header('retry-after', seconds);
-  return new MeshError('resource_exhausted', `${message}; try again in ${seconds} s`, {
+function refused(ms: number, message: string): MeshError {
+  return new MeshError('resource_exhausted', `${message}; try again in ${Math.ceil(ms / 1_000)} s`, {
     details: { retryAfterMs: ms },
   });
 }

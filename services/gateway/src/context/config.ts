@@ -2,6 +2,7 @@ import { type Config, integer, oneOf, serviceConfig, variable } from '@agentmesh
 import { z } from 'zod';
 import { accessConfig } from './access-config.ts';
 import { limitConfig } from './limit-config.ts';
+import { quotaConfig } from './quota-config.ts';
 
 /** The gateway's own variables. */
 export const gatewayConfig = {
@@ -69,6 +70,7 @@ export const gatewayConfig = {
   ),
   ...accessConfig,
   ...limitConfig,
+  ...quotaConfig,
   uploadLimit: variable(
     'MESH_UPLOAD_LIMIT',
     'largest artifact that may be uploaded as bytes, in bytes',

@@ -1,5 +1,6 @@
 import type { ConnectedMesh } from '@agentmesh/mesh';
 import type { Logger } from '@agentmesh/service';
+import type { RunAdmission } from './admission.ts';
 import type { GatewayConfig } from './config.ts';
 
 /** The parts that handlers may use. */
@@ -8,6 +9,8 @@ export interface GatewayContext {
   readonly config: Pick<GatewayConfig, 'runTimeoutMs' | 'unreadMs' | 'whenAbsent' | 'uploadLimit'> &
     Partial<Pick<GatewayConfig, 'stopOnDisconnect'>>;
   readonly log: Logger;
+  /** The quotas of runs; absent: every run may start. */
+  readonly admission?: RunAdmission;
   /** Aborted when the gateway stops and no longer waits for runs in hand. */
   readonly stopping: AbortSignal;
 }

@@ -9,12 +9,6 @@ export const limitConfig = {
     integer(1, 1_000_000),
     { optional: true },
   ),
-  runsPerMinute: variable(
-    'MESH_HTTP_RUNS_PER_MINUTE',
-    'number of runs that one caller starts in a minute, over all gateways; empty: unlimited',
-    integer(1, 1_000_000),
-    { optional: true },
-  ),
   streamsPerCaller: variable(
     'MESH_HTTP_STREAMS_PER_CALLER',
     'number of runs and streams of one caller that are open at once, over all gateways; empty: unlimited',

@@ -1,11 +1,17 @@
 import type { AuditAction } from '@agentmesh/protocol';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { GatewayContext } from './context.ts';
+import type { LargeAnswers } from './large-answers.ts';
 import type { Operation } from './operation.ts';
 import type { Role } from './role.ts';
 
+/** The parts that handlers may use, with those that belong to one HTTP server. */
+export interface HandlerContext extends GatewayContext {
+  readonly large: LargeAnswers;
+}
+
 /** Answers one request. */
-export type Handler = (context: GatewayContext, request: FastifyRequest, reply: FastifyReply) => unknown;
+export type Handler = (context: HandlerContext, request: FastifyRequest, reply: FastifyReply) => unknown;
 
 /** The method and path of requests, and their handler. */
 export interface Route {

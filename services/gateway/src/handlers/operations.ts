@@ -46,6 +46,9 @@ const runHeaders = {
   'x-invocation-id': 'the invocation',
   'x-resume-id': 'the run, if it continues the invocation',
 };
+const runRequestHeaders = {
+  'Idempotency-Key': 'a key of the client: the same request with the same key is the same run',
+};
 const failedRun = {
   409: 'the run was overtaken; send the request again',
   412: 'the state of the session does not allow the run',
@@ -241,6 +244,7 @@ const operations: Readonly<Record<string, Operation>> = {
   },
   'POST /run': {
     summary: 'runs to the end; all events as a list',
+    headers: runRequestHeaders,
     body: runBody,
     answer: z.array(event),
     answerHeaders: runHeaders,
@@ -248,6 +252,7 @@ const operations: Readonly<Record<string, Operation>> = {
   },
   'POST /run_sse': {
     summary: 'runs; each event as it happens (server-sent events)',
+    headers: runRequestHeaders,
     query: runSseQuery,
     body: runBody,
     answer: 'text/event-stream',
@@ -256,6 +261,7 @@ const operations: Readonly<Record<string, Operation>> = {
   },
   [`POST ${user}/ag-ui`]: {
     summary: 'runs as an agent of AG-UI; the events of that protocol as a stream',
+    headers: runRequestHeaders,
     body: RunAgentInputSchema,
     answer: 'text/event-stream',
     answerHeaders: runHeaders,

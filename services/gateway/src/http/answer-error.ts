@@ -37,11 +37,17 @@ export function answerError(
   const complaint = complaintOf(thrown);
   const error = MeshError.from(complaint?.error ?? thrown);
   const mayRetry = error.code === 'unavailable' || error.code === 'resource_exhausted';
-  if (mayRetry && !reply.hasHeader('retry-after')) reply.header('retry-after', '1');
+  if (mayRetry) reply.header('retry-after', String(secondsToWait(error)));
   reply.status(complaint?.status ?? error.httpStatus);
   const body = reportError(log, complaint?.error ?? thrown, idsOf(request), { method, url });
   if (readsEvents(url, headers.accept)) reply.type('text/event-stream').send(dataBlock(body));
   else reply.send(body);
+}
+
+/** Returns the time after which a request may succeed, in s. */
+function secondsToWait({ details }: MeshError): number {
+  const ms = Number(details?.retryAfterMs);
+  return ms > 0 ? Math.ceil(ms / 1_000) : 1;
 }
 
 /**

@@ -2,7 +2,14 @@ import cors from '@fastify/cors';
 import type { FastifyInstance } from 'fastify';
 
 /** Headers that pages may send, and headers of answers that they may read. */
-const allowedHeaders = ['authorization', 'content-type', 'last-event-id', 'traceparent', 'tracestate'];
+const allowedHeaders = [
+  'authorization',
+  'content-type',
+  'idempotency-key',
+  'last-event-id',
+  'traceparent',
+  'tracestate',
+];
 const exposedHeaders = [
   ...['x-invocation-id', 'x-resume-id', 'x-total-count', 'artifact-version'],
   ...['content-disposition', 'retry-after', 'www-authenticate'],

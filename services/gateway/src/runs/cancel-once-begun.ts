@@ -9,13 +9,14 @@ const maxAttempts = 50;
 const pauseMs = 200;
 
 /**
- * Cancels a run as soon as it has begun. A client may leave before any replica has taken its run, and until
- * then the run cannot be cancelled.
+ * Cancels a run whose client has left. A run that continues an invocation is cancelled as soon as it has begun, every
+ * other one at once.
  */
 export async function cancelOnceBegun({ mesh, stopping }: GatewayContext, ref: InvocationRef): Promise<void> {
   for (let attempt = 1; !stopping.aborted; attempt += 1) {
     try {
-      await cancelInvocation(mesh, ref, 'its client has gone away');
+      const untaken = ref.resume === undefined;
+      await cancelInvocation(mesh, ref, 'its client has gone away', { untaken });
       return;
     } catch (error) {
       if (MeshError.from(error).code !== 'not_found' || attempt === maxAttempts) throw error;

@@ -1,15 +1,15 @@
 import { randomUUID } from 'node:crypto';
-import type { InvocationRef } from '@agentmesh/agent/internal';
-import { auditRefusedMessage, type StartedRun, startRun } from '@agentmesh/mesh';
+import { auditRefusedMessage, newRunIds, type RunRequest, startRun } from '@agentmesh/mesh';
 import { MeshError, messageSchema, runConfigSchema, whenBusySchema } from '@agentmesh/protocol';
 import type { FastifyRequest } from 'fastify';
 import { z } from 'zod';
-import { callerOf, personOf, vouchedCaller } from '../access/caller.ts';
+import { callerOf, countedAs, personOf, vouchedCaller } from '../access/caller.ts';
 import { assertMayStart } from '../access/may-start.ts';
 import { recordRun } from '../access/record-request.ts';
 import type { GatewayContext } from '../context/context.ts';
 import { idsOf, noteInvocation } from '../http/request-ids.ts';
 import { readBody } from '../params/params.ts';
+import { type AcceptedRun, type RepeatableRun, readRepeatable } from './repeated-run.ts';
 
 /** Greatest number of model calls of one run: the default of runs without a limit. */
 const { maxLlmCalls: mostLlmCalls } = runConfigSchema.parse({});
@@ -42,74 +42,116 @@ export const runBody = z.object({
 export type RequestedRun = z.output<typeof runBody>;
 
 /**
- * Reads a run request and starts the run. When `signal` aborts, the watching ends; the run itself goes on.
+ * Reads a run request and starts the run, or follows it if the request came before. When `signal` aborts, the watching
+ * ends; the run itself goes on.
  */
 export async function startRequestedRun(
   context: GatewayContext,
   request: FastifyRequest,
   signal: AbortSignal,
   streams: boolean,
-): Promise<StartedRun & { ref: InvocationRef }> {
-  return await startAllowedRun(context, request, readBody(runBody, request), signal, streams);
+): Promise<AcceptedRun> {
+  const requested = readBody(runBody, request);
+  const { appName, userId, sessionId, newMessage: message, stateDelta } = requested;
+  assertMayStart(request, { appName, userId, message, stateDelta });
+  const repeatable = await readRepeatable(context, request, { appName, userId, sessionId });
+  const followed = await repeatable?.follow(signal);
+  if (followed) return followed;
+  try {
+    return await startAllowedRun(context, request, requested, { signal, streams, repeatable });
+  } catch (error) {
+    // The run of the earlier request may have begun meanwhile, and its message counts as answered then.
+    const begun = await repeatable?.follow(signal);
+    if (begun) return begun;
+    throw error;
+  }
+}
+
+/** Checks a message of a person. @throws MeshError `invalid_argument` for a message that nobody may send */
+function assertSendable({ parts }: RequestedRun['newMessage']): void {
+  // Only agents call functions: a call in a person's message would be forged.
+  if (parts?.some(({ functionCall }) => functionCall))
+    throw new MeshError('invalid_argument', 'newMessage holds a function call; only agents make these');
+  if (!parts?.length) throw new MeshError('invalid_argument', 'newMessage has no parts; say something');
+  if (parts.some((part) => Object.keys(part).length === 0))
+    throw new MeshError('invalid_argument', 'newMessage has an empty part; give each part text or data');
 }
 
 /**
  * Starts a run for the caller of a request. When `signal` aborts, the watching ends; the run itself goes on.
  *
- * @throws MeshError `permission_denied`; `invalid_argument` for a message that nobody may send
+ * @throws MeshError `permission_denied`; `invalid_argument` for a message that nobody may send; `resource_exhausted`
+ * past a quota
  */
 export async function startAllowedRun(
-  { mesh, config }: GatewayContext,
+  context: GatewayContext,
   request: FastifyRequest,
-  { appName, userId, sessionId, ...run }: RequestedRun,
-  signal: AbortSignal,
-  streams: boolean,
-): Promise<StartedRun & { ref: InvocationRef }> {
-  const { newMessage, invocationId, stateDelta, streaming, runConfig, whenBusy } = run;
-  const ids = idsOf(request);
+  requested: RequestedRun,
+  {
+    signal,
+    streams,
+    repeatable,
+  }: { signal: AbortSignal; streams: boolean; repeatable?: RepeatableRun | undefined },
+): Promise<AcceptedRun> {
+  const { mesh, config, admission } = context;
+  const { appName, userId, sessionId, newMessage, invocationId, stateDelta } = requested;
+  const session = { appName, userId, sessionId };
+  const requestIds = idsOf(request);
   if (invocationId) noteInvocation(request, invocationId);
   assertMayStart(request, { appName, userId, message: newMessage, stateDelta });
-  // Only agents call functions: a call in a person's message would be forged.
-  if (newMessage.parts?.some(({ functionCall }) => functionCall)) {
-    throw new MeshError('invalid_argument', 'newMessage holds a function call; only agents make these');
-  }
-  if (!newMessage.parts?.length)
-    throw new MeshError('invalid_argument', 'newMessage has no parts; say something');
-  if (newMessage.parts.some((part) => Object.keys(part).length === 0)) {
-    throw new MeshError('invalid_argument', 'newMessage has an empty part; give each part text or data');
-  }
-  const sender = callerOf(request);
-  const caller = vouchedCaller(sender, appName);
-  const { name: by, roles } = personOf(sender, appName, userId);
-  const answeredBy = { by, via: 'rest', service: mesh.bus.service, ...(roles && { roles }) };
-  const started = await startRun(
-    mesh,
-    {
-      app: appName,
-      user: userId,
-      session: sessionId,
-      // Every message that comes to the gateway is the user's, whatever role it has.
-      message: { ...newMessage, role: 'user' },
-      ...(invocationId && { invocationId }),
-      ...(stateDelta && { stateDelta }),
-      runConfig: { ...runConfig, streamingMode: streams && streaming ? 'sse' : 'none' },
-      whenBusy,
-      answeredBy,
-      ...(caller && { caller }),
-    },
-    {
-      headers: ids.trace,
-      timeoutMs: config.runTimeoutMs,
-      whenAbsent: config.whenAbsent,
-      signal,
-    },
-  ).catch((error: unknown) => {
-    const refused = { session: { appName, userId, sessionId }, message: newMessage, answeredBy };
-    auditRefusedMessage(mesh, randomUUID(), refused, error);
+  assertSendable(newMessage);
+  const fresh = repeatable?.known ?? newRunIds(mesh, invocationId ?? undefined);
+  // A run that was admitted before is not counted again.
+  const admitted = repeatable?.known
+    ? undefined
+    : await admission?.admit(
+        { ...session, ...fresh },
+        { caller: countedAs(request), timeoutMs: config.runTimeoutMs },
+      );
+  const ids = (await repeatable?.note(fresh)) ?? fresh;
+  // The same request came to another gateway at the same time.
+  if (ids.invocationId !== fresh.invocationId || ids.resume !== fresh.resume) void admitted?.drop();
+  const options = { headers: requestIds.trace, signal, ids };
+  const started = await startRun(mesh, commandOf(context, request, requested, streams), {
+    ...options,
+    ...{ timeoutMs: config.runTimeoutMs, whenAbsent: config.whenAbsent },
+  }).catch((error: unknown) => {
+    const { answeredBy } = senderOf(context, request, requested);
+    auditRefusedMessage(mesh, randomUUID(), { session, message: newMessage, answeredBy }, error);
+    // A command whose acknowledgement is missing may be in its queue.
+    if (!MeshError.from(error).retryable) void admitted?.drop();
     throw error;
   });
-  const { resume } = started;
-  recordRun(mesh, request, { appName, userId, sessionId, invocationId: started.invocationId });
-  ids.invocationId = started.invocationId;
-  return { ...started, ref: { appName, userId, sessionId, invocationId: started.invocationId, resume } };
+  recordRun(mesh, request, { ...session, invocationId: started.invocationId });
+  requestIds.invocationId = started.invocationId;
+  const end = started.end.finally(() => admitted?.count());
+  end.catch(() => {});
+  return { numbered: started.numbered, end, ref: { ...session, ...ids } };
+}
+
+function senderOf({ mesh }: GatewayContext, request: FastifyRequest, { appName, userId }: RequestedRun) {
+  const sender = callerOf(request);
+  const { name: by, roles } = personOf(sender, appName, userId);
+  const caller = vouchedCaller(sender, appName);
+  const answeredBy = { by, via: 'rest', service: mesh.bus.service, ...(roles && { roles }) };
+  return { answeredBy, ...(caller && { caller }) };
+}
+
+function commandOf(
+  context: GatewayContext,
+  request: FastifyRequest,
+  requested: RequestedRun,
+  streams: boolean,
+): RunRequest {
+  const { appName, userId, sessionId, newMessage, invocationId, stateDelta } = requested;
+  const { streaming, runConfig, whenBusy } = requested;
+  return {
+    ...{ app: appName, user: userId, session: sessionId, whenBusy },
+    // Every message that comes to the gateway is the user's, whatever role it has.
+    message: { ...newMessage, role: 'user' },
+    ...(invocationId && { invocationId }),
+    ...(stateDelta && { stateDelta }),
+    runConfig: { ...runConfig, streamingMode: streams && streaming ? 'sse' : 'none' },
+    ...senderOf(context, request, requested),
+  };
 }

@@ -45,7 +45,8 @@ function describe(file: string, name: string): WebFile {
   return {
     ...{ file, size },
     contentType: contentTypes[extname(name).toLowerCase()] ?? 'application/octet-stream',
-    etag: `"${size.toString(36)}-${Math.floor(mtimeMs).toString(36)}"`,
+    // Weak: the same for the file and for its compressed form.
+    etag: `W/"${size.toString(36)}-${Math.floor(mtimeMs).toString(36)}"`,
     isHashed: /-[A-Z0-9]{8}\.\w+$/.test(name),
   };
 }

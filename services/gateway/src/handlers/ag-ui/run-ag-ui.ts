@@ -8,6 +8,7 @@ import type { Handler } from '../../context/route.ts';
 import { readUser } from '../../params/params.ts';
 import { requireSession } from '../../params/require-session.ts';
 import { cancelOnceBegun } from '../../runs/cancel-once-begun.ts';
+import { type AcceptedRun, readRepeatable } from '../../runs/repeated-run.ts';
 import { watchUntil } from '../../runs/run-watch.ts';
 import { runBody, startAllowedRun } from '../../runs/start-requested-run.ts';
 import { streamRun } from '../../runs/stream-run.ts';
@@ -25,27 +26,36 @@ export const runAgUi: Handler = async (context, request, reply) => {
   const ref = { ...owner, sessionId: input.threadId };
   const { appName: app, userId: user, sessionId: threadId } = ref;
   const pending = () => pendingCalls(context.mesh, { app, user, session: threadId });
-  const newMessage = messageOf(input, input.resume?.length ? await pending() : []);
   const session = await findSession(context, ref);
+  using until = watchUntil(context, reply);
+  const answer = async (
+    { ref: started, numbered, end }: AcceptedRun,
+    state: Record<string, unknown> = session?.state ?? {},
+  ) => {
+    reply.hijack();
+    const { invocationId, resume } = started;
+    const form = new AgUiFrames({
+      ...{ threadId, runId: input.runId, invocationId, state, pending },
+      readState: async () => (await requireSession(context, ref, { numRecentEvents: 0 })).state,
+    });
+    const isOver = await streamRun(context, reply, until, { invocationId, resume, numbered, end, form });
+    if (context.config.stopOnDisconnect === 'true' && until.clientGone.aborted && !isOver)
+      await cancelOnceBegun(context, started);
+  };
+  const repeatable = await readRepeatable(context, request, ref);
+  const repeated = await repeatable?.follow(until.signal);
+  if (repeated) return await answer(repeated);
+  const newMessage = messageOf(input, input.resume?.length ? await pending() : []);
   const stateDelta = stateChanges(input.state, session?.state ?? {});
   // A request that is refused makes no session.
   assertMayStart(request, { ...owner, message: newMessage, stateDelta });
-  const { state } = session ?? (await makeSession(context, ref));
+  const made = session ?? (await makeSession(context, ref));
   const requested = runBody.parse({
     ...{ ...ref, newMessage, streaming: true },
     ...(Object.keys(stateDelta).length > 0 && { stateDelta }),
   });
-  using until = watchUntil(context, reply);
-  const started = await startAllowedRun(context, request, requested, until.signal, true);
-  reply.hijack();
-  const { invocationId, resume, numbered, end } = started;
-  const form = new AgUiFrames({
-    ...{ threadId, runId: input.runId, invocationId, state: { ...state, ...stateDelta }, pending },
-    readState: async () => (await requireSession(context, ref, { numRecentEvents: 0 })).state,
-  });
-  const isOver = await streamRun(context, reply, until, { invocationId, resume, numbered, end, form });
-  if (context.config.stopOnDisconnect === 'true' && until.clientGone.aborted && !isOver)
-    await cancelOnceBegun(context, started.ref);
+  const options = { signal: until.signal, streams: true, repeatable };
+  await answer(await startAllowedRun(context, request, requested, options), { ...made.state, ...stateDelta });
 };
 
 const findSession = ({ mesh }: GatewayContext, ref: SessionRef): Promise<Session | undefined> =>

@@ -1,6 +1,9 @@
+import type { StoredEvent } from '@agentmesh/agent/internal';
 import { agentCards, rootOf } from '@agentmesh/mesh';
-import { MeshError, parse } from '@agentmesh/protocol';
+import { type Event, MeshError, parse, type SessionRef } from '@agentmesh/protocol';
 import { z } from 'zod';
+import { eventPages } from '../../answers/event-pages.ts';
+import type { GatewayContext } from '../../context/context.ts';
 import type { Handler } from '../../context/route.ts';
 import { readSession } from '../../params/params.ts';
 import { requireSession } from '../../params/require-session.ts';
@@ -20,8 +23,24 @@ export const eventGraph: Handler = async (context, request) => {
     throw new MeshError('not_found', 'an event has only a graph: …/events/<event id>/graph');
   }
   const ref = await readSession(context, request);
-  const { events } = await requireSession(context, ref);
-  const event = events.find(({ id }) => id === rest.slice(0, -suffix.length));
+  const event = await context.large.read(request, () =>
+    findEvent(context, ref, rest.slice(0, -suffix.length)),
+  );
   if (!event) return {};
   return { dotSrc: agentGraph(await rootOf(context.mesh, ref.appName), agentCards(context.mesh), event) };
 };
+
+/** Searches an event in the log, from its beginning. @throws MeshError `not_found` for an unknown session */
+async function findEvent(context: GatewayContext, ref: SessionRef, id: string): Promise<Event | undefined> {
+  const { seq: last } = await requireSession(context, ref, { numRecentEvents: 0 });
+  let found: Event | undefined;
+  const look = (page: readonly StoredEvent[]) => {
+    found = page.find(({ event }) => event.id === id)?.event;
+    return '';
+  };
+  for (const read of eventPages(context, ref, { after: 0, last }, look)) {
+    await read();
+    if (found) break;
+  }
+  return found;
+}

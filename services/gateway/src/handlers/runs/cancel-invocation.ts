@@ -1,4 +1,5 @@
 import { cancelInvocation as cancel, readInvocation } from '@agentmesh/mesh';
+import { noStarter, starterOf } from '@agentmesh/protocol';
 import { z } from 'zod';
 import type { Handler } from '../../context/route.ts';
 import { readBody, readInvocationRef } from '../../params/params.ts';
@@ -10,13 +11,14 @@ export const cancelBody = z.object({
 
 /**
  * Cancels an invocation, and answers 202 with its state: `running` until the workers have stopped. A waiting
- * invocation ends at once. An invocation that no replica has taken yet is not found, like an invocation that
- * never existed. An invocation that has ended stays as it is.
+ * invocation ends at once, and so does one that no replica has taken: a gateway made its id, so it was accepted. An
+ * invocation that has ended stays as it is. An id that no gateway made is not found before the invocation has begun.
  */
 export const cancelInvocation: Handler = async (context, request, reply) => {
   const { reason } = readBody(cancelBody, request);
   const ref = await readInvocationRef(context, request);
   await requireSession(context, ref, { numRecentEvents: 0 });
-  await cancel(context.mesh, ref, reason);
+  const untaken = starterOf(ref.invocationId) !== noStarter;
+  await cancel(context.mesh, ref, reason, { untaken });
   return reply.status(202).send(await readInvocation(context.mesh, ref));
 };

@@ -2,7 +2,7 @@ import { forkSession } from '@agentmesh/agent';
 import { z } from 'zod';
 import type { Handler } from '../../context/route.ts';
 import { readBody, readSession } from '../../params/params.ts';
-import { sessionJson } from './session-json.ts';
+import { sendSession } from './session-json.ts';
 
 export const forkBody = z.strictObject({
   sessionId: z.string().min(1).optional(),
@@ -10,12 +10,14 @@ export const forkBody = z.strictObject({
 });
 
 /** Makes a copy of the session, whole or up to an invocation. */
-export const fork: Handler = async (context, request) => {
+export const fork: Handler = async (context, request, reply) => {
   const ref = await readSession(context, request);
   const { sessionId, beforeInvocationId } = readBody(forkBody, request);
   const options = {
     ...(sessionId !== undefined && { sessionId }),
     ...(beforeInvocationId !== undefined && { beforeInvocationId }),
   };
-  return sessionJson(await forkSession(context.mesh.sessions, ref, options));
+  const copy = () => forkSession(context.mesh.sessions, ref, options);
+  const { id } = await context.large.read(request, copy);
+  return await sendSession(context, request, reply, { ...ref, sessionId: id });
 };

@@ -2,15 +2,14 @@ import { rewind } from '@agentmesh/mesh';
 import { z } from 'zod';
 import type { Handler } from '../../context/route.ts';
 import { readBody, readSession } from '../../params/params.ts';
-import { requireSession } from '../../params/require-session.ts';
-import { sessionJson } from './session-json.ts';
+import { sendSession } from './session-json.ts';
 
 export const rewindBody = z.strictObject({ rewindBeforeInvocationId: z.string().min(1) });
 
 /** Rewinds the session to its state before an invocation. */
-export const rewindSession: Handler = async (context, request) => {
+export const rewindSession: Handler = async (context, request, reply) => {
   const ref = await readSession(context, request);
   const { rewindBeforeInvocationId } = readBody(rewindBody, request);
   await rewind(context.mesh, ref, rewindBeforeInvocationId);
-  return sessionJson(await requireSession(context, ref));
+  return await sendSession(context, request, reply, ref);
 };

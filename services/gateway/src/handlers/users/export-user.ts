@@ -1,6 +1,6 @@
-import { Readable } from 'node:stream';
 import { exportUserData, type UserRecord } from '@agentmesh/mesh';
 import { MeshError } from '@agentmesh/protocol';
+import type { Parts } from '../../context/large-answers.ts';
 import type { Handler } from '../../context/route.ts';
 import { idsOf } from '../../http/request-ids.ts';
 import { readAnyUser } from '../../params/params.ts';
@@ -12,19 +12,25 @@ import { readAnyUser } from '../../params/params.ts';
 export const exportUser: Handler = async (context, request, reply) => {
   const user = readAnyUser(request);
   const path = `/apps/${encodeURIComponent(user.appName)}/users/${encodeURIComponent(user.userId)}`;
-  async function* lines() {
-    try {
-      for await (const record of exportUserData(context.mesh, user))
-        yield `${JSON.stringify(lineOf(record, path))}\n`;
-    } catch (thrown) {
-      // The status was sent already.
-      const { traceId } = idsOf(request);
-      context.log.error({ traceId, err: thrown }, 'an export was interrupted');
-      yield `${JSON.stringify({ kind: 'error', ...MeshError.from(thrown).toWire(), traceId })}\n`;
-    }
+  const records = exportUserData(context.mesh, user);
+  function* lines(): Parts {
+    let isOver = false;
+    const next = async () => {
+      try {
+        const { value, done } = await records.next();
+        isOver = done === true;
+        return value ? `${JSON.stringify(lineOf(value, path))}\n` : '';
+      } catch (thrown) {
+        // The status may have been sent already.
+        isOver = true;
+        const { traceId } = idsOf(request);
+        context.log.error({ traceId, err: thrown }, 'an export was interrupted');
+        return `${JSON.stringify({ kind: 'error', ...MeshError.from(thrown).toWire(), traceId })}\n`;
+      }
+    };
+    while (!isOver) yield next;
   }
-  reply.header('content-type', 'application/x-ndjson');
-  return reply.send(Readable.from(lines()));
+  return await context.large.sendLines(request, reply, lines());
 };
 
 /** Returns the line of a record; for a file with the address of its bytes. */

@@ -1,14 +1,14 @@
 import { Readable } from 'node:stream';
-import { MeshError } from '@agentmesh/protocol';
 import type { Logger } from '@agentmesh/service';
 import type { FastifyInstance, FastifyReply } from 'fastify';
+import type { HeldBytes } from './held-bytes.ts';
 
 /** Size from which an answer counts, and size of the slices in which it is sent, in bytes. */
-const sliceBytes = 65_536;
+export const sliceBytes = 65_536;
 
 export interface HeldOptions {
-  /** Bytes of large answers that wait for their clients at the same time. One answer may be larger. */
-  mostBytes: number;
+  /** The bytes of large answers that wait for their clients. */
+  held: HeldBytes;
   /** Time for which a client may read nothing, in ms. */
   unreadMs: number;
   log: Pick<Logger, 'warn'>;
@@ -19,8 +19,7 @@ export interface HeldOptions {
  * the one before has left; while too many bytes wait for their clients, further large answers are refused; and a
  * client that reads nothing for some time is disconnected, also from a download.
  */
-export function holdAnswers(server: FastifyInstance, { mostBytes, unreadMs, log }: HeldOptions): void {
-  let held = 0;
+export function holdAnswers(server: FastifyInstance, { held, unreadMs, log }: HeldOptions): void {
   const cut = (reply: FastifyReply) => {
     log.warn({ route: reply.request.routeOptions.url }, 'disconnected a client that does not read');
     reply.raw.destroy();
@@ -31,30 +30,22 @@ export function holdAnswers(server: FastifyInstance, { mostBytes, unreadMs, log 
     if (typeof payload !== 'string' && !Buffer.isBuffer(payload)) return payload;
     if (Buffer.byteLength(payload) <= sliceBytes) return payload;
     const bytes = Buffer.from(payload);
-    if (held > 0 && held + bytes.length > mostBytes) {
-      throw new MeshError(
-        'resource_exhausted',
-        `the answer has ${bytes.length} bytes, and clients have ${held} bytes of others to read; ${adviceFor(reply)}`,
-      );
-    }
-    held += bytes.length;
-    reply.raw.once('close', () => {
-      held -= bytes.length;
-    });
+    reply.raw.once('close', held.hold(bytes.length, adviceFor(reply)));
     reply.header('content-length', bytes.length);
     return guarded(slicesOf(bytes), () => cut(reply), unreadMs);
   });
 }
 
-/** A run must not be started again: only its answer is missing. */
-function adviceFor(reply: FastifyReply): string {
+/** Returns what a client can do whose answer is refused. A run must not be started again: only its answer is missing. */
+export function adviceFor(reply: FastifyReply): string {
   const invocation = reply.getHeader('x-invocation-id');
   return invocation === undefined
     ? 'try again soon, or read the events page by page'
     : `the run is complete: read its events at …/invocations/${invocation}/events`;
 }
 
-function* slicesOf(bytes: Buffer): Generator<Buffer, void, void> {
+/** Returns the slices of an answer, each of them sent when the one before has left. */
+export function* slicesOf(bytes: Buffer): Generator<Buffer, void, void> {
   for (let at = 0; at < bytes.length; at += sliceBytes) yield bytes.subarray(at, at + sliceBytes);
 }
 

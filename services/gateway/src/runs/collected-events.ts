@@ -1,0 +1,64 @@
+import type { StoredEvent } from '@agentmesh/agent/internal';
+import type { NumberedEvent } from '@agentmesh/mesh';
+import type { SessionRef } from '@agentmesh/protocol';
+import { eventPages, listJoiner } from '../answers/event-pages.ts';
+import type { GatewayContext } from '../context/context.ts';
+import type { Parts } from '../context/large-answers.ts';
+
+/** The bytes of events that one run may keep, and those of all runs of the process. */
+const most = { ofRun: 262_144, ofAll: 33_554_432 };
+
+let keptOfAll = 0;
+
+/**
+ * The committed events of a run for an answer that begins at its end. The texts of a few events are kept; of many or
+ * large events only the numbers, and the answer reads the log again.
+ */
+export class CollectedEvents implements Disposable {
+  readonly #context: GatewayContext;
+  readonly #ref: SessionRef;
+  readonly #seqs: number[] = [];
+  #texts: string[] | undefined = [];
+  #kept = 0;
+
+  constructor(context: GatewayContext, ref: SessionRef) {
+    this.#context = context;
+    this.#ref = ref;
+  }
+
+  /** Adds an event. A piece of an event is left out. */
+  add({ event, seq }: NumberedEvent): void {
+    if (seq === undefined) return;
+    this.#seqs.push(seq);
+    if (!this.#texts) return;
+    const text = JSON.stringify(event);
+    if (this.#kept + text.length > most.ofRun || keptOfAll + text.length > most.ofAll) {
+      this[Symbol.dispose]();
+      return;
+    }
+    this.#texts.push(text);
+    this.#kept += text.length;
+    keptOfAll += text.length;
+  }
+
+  /** Forgets the texts. */
+  [Symbol.dispose](): void {
+    keptOfAll -= this.#kept;
+    this.#kept = 0;
+    this.#texts = undefined;
+  }
+
+  /** Returns the events as the parts of a list in JSON. */
+  *parts(): Parts {
+    const texts = this.#texts;
+    if (texts) return yield async () => `[${texts.join(',')}]`;
+    const wanted = new Set(this.#seqs);
+    const range = { after: (this.#seqs[0] ?? 1) - 1, last: this.#seqs.at(-1) ?? 0 };
+    const join = listJoiner();
+    const textOf = (page: readonly StoredEvent[]) =>
+      join(page.filter(({ seq }) => wanted.has(seq)).map(({ event }) => event));
+    yield async () => '[';
+    yield* eventPages(this.#context, this.#ref, range, textOf);
+    yield async () => ']';
+  }
+}
