@@ -15,6 +15,7 @@ import type {
   TakeOptions,
 } from '../session-leases.ts';
 import type { UserOwner } from '../user-records.ts';
+import { isRunOf } from './overview.ts';
 import {
   assertCurrent,
   beginAttempt,
@@ -40,7 +41,9 @@ export class InMemorySessionLeases implements SessionLeases {
     const { resume = '' } = ref;
     const key = keys.session(ref);
     const run = runName(ref);
+    this.#tables.recentRuns.note(ref, options.agent);
     const state = this.#refusal(ref, invocation, options);
+    if (state === 'gone') this.#tables.recentRuns.forget(isRunOf(ref));
     if (state) return { state };
     const hasWaited = invocation.places.has(run);
     const place = invocation.places.get(run) ?? options.place;

@@ -6,6 +6,7 @@ import { noteIncarnation, type Session } from '../session.ts';
 import type { UserOwner } from '../user-records.ts';
 import { type JsonMap, withPrefix } from './event-log.ts';
 import { LeaseTable } from './lease-table.ts';
+import { RecentRunTable } from './overview.ts';
 import { endsOnly, newInvocation, type StoredInvocation } from './stored-invocation.ts';
 
 export interface StoredSession {
@@ -49,6 +50,7 @@ export class Tables {
   readonly keys = keys();
   readonly invocations = new Map<string, StoredInvocation>();
   readonly leases = new LeaseTable();
+  readonly recentRuns = new RecentRunTable();
   readonly #sessions = new Map<string, Map<string, StoredSession>>();
   readonly #apps = new Map<string, JsonMap>();
   readonly #users = new Map<string, JsonMap>();

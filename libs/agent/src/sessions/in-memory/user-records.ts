@@ -3,6 +3,7 @@ import { runOfName } from '../../events/run-ids.ts';
 import type { InvocationRef } from '../invocations.ts';
 import type { DeletedRecords, KeptSession, UserOwner, UserRecords } from '../user-records.ts';
 import { withPrefix } from './event-log.ts';
+import { isRunOf } from './overview.ts';
 import type { InMemoryPendingCalls } from './pending-calls.ts';
 import type { Tables } from './tables.ts';
 
@@ -44,6 +45,7 @@ export class InMemoryUserRecords implements UserRecords {
     const { keys, invocations } = this.#tables;
     const stateKeys = this.#tables.userState({ appName, userId }).size;
     this.#tables.deleteUserState({ appName, userId });
+    this.#tables.recentRuns.forget(isRunOf({ appName, userId }));
     const prefix = keys.invocation(appName, userId, '').slice(0, -'='.length);
     const recordKeys = [...invocations.keys()].filter((each) => each.startsWith(prefix));
     for (const each of recordKeys) invocations.delete(each);
