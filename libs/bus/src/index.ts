@@ -40,6 +40,8 @@ export type { DeadLetters, StoredDeadLetter } from './nats/operator/dead-letters
 export { openDeadLetters } from './nats/operator/dead-letters.ts';
 export type { InspectedStream, JetStreamFacts, NatsInspection } from './nats/operator/inspect-nats.ts';
 export { inspectNats } from './nats/operator/inspect-nats.ts';
+export type { MeshObserver, ObservedQueue, ObserverOptions } from './nats/operator/observer.ts';
+export { openObserver } from './nats/operator/observer.ts';
 export type { OrphanMessage, OrphanQueues, Orphans } from './nats/operator/orphans.ts';
 export { openOrphans } from './nats/operator/orphans.ts';
 export type { ProvisionOptions } from './nats/operator/provision.ts';

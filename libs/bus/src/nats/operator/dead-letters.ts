@@ -13,6 +13,7 @@ import {
   type StoredMsg,
 } from '@nats-io/jetstream';
 import { dial } from '../wire/dial.ts';
+import { messageFrom } from '../wire/jetstream-api.ts';
 import { fromNats, isMissing, provisionHint } from '../wire/nats-errors.ts';
 import type { OperatorOptions } from './stored-cards.ts';
 
@@ -26,6 +27,8 @@ export interface StoredDeadLetter {
 export interface DeadLetters extends AsyncDisposable {
   /** Lists the letters after `afterSeq`, oldest first, `limit` at most (default 50). */
   list(options?: { afterSeq?: number; limit?: number }): Promise<StoredDeadLetter[]>;
+  /** Returns the number of all letters. */
+  count(): Promise<number>;
   /** Returns the letter with this number. @throws MeshError `not_found` */
   get(seq: number): Promise<StoredDeadLetter>;
   /** Removes the letter with this number. @throws MeshError `not_found` */
@@ -42,38 +45,43 @@ export async function openDeadLetters(options: OperatorOptions): Promise<DeadLet
   const inboxPrefix = names.inboxPrefix('provision');
   const connection = await dial(options, 'dead-letters', inboxPrefix, options.connectTimeoutMs);
   try {
-    return deadLetters(await jetstreamManager(connection), names, () => connection.close());
+    const letters = readDeadLetters(await jetstreamManager(connection), names);
+    return { ...letters, [Symbol.asyncDispose]: () => connection.close() };
   } catch (thrown) {
     await connection.close();
     throw fromNats(thrown, 'dead letters');
   }
 }
 
-function deadLetters(
-  { streams }: JetStreamManager,
+/** Returns the dead letters on a connection that may read and remove messages of their stream. */
+export function readDeadLetters(
+  manager: JetStreamManager,
   { deadStream }: Subjects,
-  close: () => Promise<void>,
-): DeadLetters {
+): Omit<DeadLetters, keyof AsyncDisposable> {
+  const { streams } = manager;
   const read = async (seq: number): Promise<StoredDeadLetter | undefined> => {
     const message = await orUndefined(streams.getMessage(deadStream, { seq }));
     return message && toLetter(message);
   };
-  const bounds = async () => {
-    const info = await orUndefined(streams.info(deadStream));
-    if (!info)
-      throw new MeshError('failed_precondition', `there is no stream ${deadStream}; ${provisionHint}`);
-    return { first: info.state.first_seq, last: info.state.last_seq };
+  const info = async () => {
+    const found = await orUndefined(streams.info(deadStream));
+    if (found) return found;
+    throw new MeshError('failed_precondition', `there is no stream ${deadStream}; ${provisionHint}`);
   };
   return {
     async list({ afterSeq = 0, limit = 50 } = {}) {
-      const { first, last } = await bounds();
+      await info();
       const letters: StoredDeadLetter[] = [];
-      for (let seq = Math.max(first, afterSeq + 1); seq <= last && letters.length < limit; seq += 1) {
-        const letter = await read(seq);
-        if (letter) letters.push(letter);
+      for (let from = afterSeq + 1; letters.length < limit; ) {
+        const place = { stream: deadStream, subject: '>', from };
+        const message = await orUndefined(messageFrom(manager, place).then((found) => found ?? null));
+        if (!message) break;
+        letters.push(toLetter(message));
+        from = message.seq + 1;
       }
       return letters;
     },
+    count: async () => (await info()).state.messages,
     async get(seq) {
       const letter = await read(seq);
       if (letter) return letter;
@@ -84,13 +92,23 @@ function deadLetters(
       const message = await orUndefined(streams.getMessage(deadStream, { seq }));
       if (!message || !(await orUndefined(streams.deleteMessage(deadStream, seq)))) throw noLetter(seq);
     },
-    [Symbol.asyncDispose]: close,
   };
 }
 
+/** Reads a letter. One that cannot be read must not hide the others, so it is shown as it is. */
 function toLetter(message: StoredMsg): StoredDeadLetter {
   const { seq } = message;
-  return { seq, letter: parse(deadLetterSchema, message.json(), `dead letter ${seq}`) };
+  try {
+    return { seq, letter: parse(deadLetterSchema, message.json(), `dead letter ${seq}`) };
+  } catch (thrown) {
+    const error = {
+      code: 'invalid_argument',
+      message: `it cannot be read: ${MeshError.from(thrown).message}`,
+    };
+    const { subject, time } = message;
+    const letter = { subject, payload: message.string(), headers: {}, error, attempts: 0, replica: '' };
+    return { seq, letter: { ...letter, time: time.getTime() } };
+  }
 }
 
 const noLetter = (seq: number) =>

@@ -1,4 +1,4 @@
-import { header, parse, subjects } from '@agentmesh/protocol';
+import { header, parse, type Subjects, subjects } from '@agentmesh/protocol';
 import { headers, type Msg, type NatsConnection } from '@nats-io/nats-core';
 import { z } from 'zod';
 import { dial } from '../wire/dial.ts';
@@ -8,6 +8,8 @@ import type { OperatorOptions } from './stored-cards.ts';
 /** One replica that is up, with its counters since it started. */
 export interface ReplicaStats {
   replica: string;
+  /** The version of its definition. */
+  version?: string;
   /** Absent for a service in another language that does not count. */
   load?: ReplicaLoad;
 }
@@ -33,7 +35,7 @@ export interface ServiceStats extends AsyncDisposable {
 const longestMs = 1_000;
 const stallMs = 300;
 
-const pingSchema = z.object({ id: z.string() });
+const pingSchema = z.object({ id: z.string(), version: z.string().optional() });
 /** The names of endpoints that stand for queues. */
 const workEndpoints = ['run', 'job'];
 
@@ -53,18 +55,24 @@ export async function openServiceStats(options: OperatorOptions): Promise<Servic
   const names = subjects(options.namespace);
   const connection = await dial(options, 'stats', names.inboxPrefix('provision'), options.connectTimeoutMs);
   return {
-    async of(service) {
-      const name = names.shownAs(service);
-      const answers = await ask(connection, `$SRV.PING.${name}`);
-      const replicas = answers.map((answer) => {
-        const { id } = parse(pingSchema, answer.json(), 'the answer to a ping');
-        const load = loadIn(answer);
-        return { replica: id, ...(load && { load }) };
-      });
-      return replicas.sort((a, b) => (a.replica < b.replica ? -1 : 1));
-    },
+    of: (service) => readReplicas(connection, names, service),
     [Symbol.asyncDispose]: () => connection.close(),
   };
+}
+
+/** Returns all replicas of a service that answer a ping. */
+export async function readReplicas(
+  connection: NatsConnection,
+  names: Subjects,
+  service: string,
+): Promise<ReplicaStats[]> {
+  const answers = await ask(connection, `$SRV.PING.${names.shownAs(service)}`);
+  const replicas = answers.map((answer) => {
+    const { id, version } = parse(pingSchema, answer.json(), 'the answer to a ping');
+    const load = loadIn(answer);
+    return { replica: id, ...(version !== undefined && { version }), ...(load && { load }) };
+  });
+  return replicas.sort((a, b) => (a.replica < b.replica ? -1 : 1));
 }
 
 /** Returns the answers of all replicas. */
