@@ -1,3 +1,4 @@
+import type { MeshObserver } from '@agentmesh/bus';
 import type { ConnectedMesh } from '@agentmesh/mesh';
 import type { Logger } from '@agentmesh/service';
 import type { GatewayConfig } from './config.ts';
@@ -7,6 +8,8 @@ export interface GatewayContext {
   readonly mesh: ConnectedMesh;
   readonly config: Pick<GatewayConfig, 'runTimeoutMs' | 'unreadMs' | 'whenAbsent' | 'uploadLimit'> &
     Partial<Pick<GatewayConfig, 'stopOnDisconnect'>>;
+  /** Connects the view of the mesh for operators at its first use; absent without NATS. */
+  readonly observer?: () => Promise<MeshObserver>;
   readonly log: Logger;
   /** Aborted when the gateway stops and no longer waits for runs in hand. */
   readonly stopping: AbortSignal;

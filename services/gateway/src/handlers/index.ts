@@ -28,6 +28,7 @@ import { listEvents } from './events/list-events.ts';
 import { addToMemory } from './memory/add-to-memory.ts';
 import { deleteMemories } from './memory/delete-memories.ts';
 import { listMemories } from './memory/list-memories.ts';
+import { meshRoutes } from './mesh/routes.ts';
 import { withOperations } from './operations.ts';
 import { cancelInvocation } from './runs/cancel-invocation.ts';
 import { followInvocation } from './runs/follow-invocation.ts';
@@ -123,6 +124,7 @@ const entrances: Entrance[] = [
     others: 'approver',
     load: 'run',
   },
+  ...meshRoutes,
   ...devRoutes,
 ];
 

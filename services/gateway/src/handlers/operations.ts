@@ -24,6 +24,7 @@ import { listEventsQuery } from './events/list-events.ts';
 import { addToMemoryBody } from './memory/add-to-memory.ts';
 import { deleteMemoriesQuery } from './memory/delete-memories.ts';
 import { listMemoriesQuery } from './memory/list-memories.ts';
+import { meshOperations } from './mesh/operations.ts';
 import { cancelBody } from './runs/cancel-invocation.ts';
 import { followQuery } from './runs/follow-invocation.ts';
 import { runSseQuery } from './runs/run-sse.ts';
@@ -261,6 +262,7 @@ const operations: Readonly<Record<string, Operation>> = {
     answerHeaders: runHeaders,
     others: failedRun,
   },
+  ...meshOperations,
   ...devOperations,
 };
 
