@@ -7,7 +7,7 @@ import type { GatewayConfig } from './config.ts';
 export interface GatewayContext {
   readonly mesh: ConnectedMesh;
   readonly config: Pick<GatewayConfig, 'runTimeoutMs' | 'unreadMs' | 'whenAbsent' | 'uploadLimit'> &
-    Partial<Pick<GatewayConfig, 'stopOnDisconnect'>>;
+    Partial<Pick<GatewayConfig, 'stopOnDisconnect' | 'console'>>;
   /** Connects the view of the mesh for operators at its first use; absent without NATS. */
   readonly observer?: () => Promise<MeshObserver>;
   readonly log: Logger;

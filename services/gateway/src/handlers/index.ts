@@ -1,4 +1,5 @@
 import type { Entrance, Route } from '../context/route.ts';
+import { consoleFile } from '../web/console-page.ts';
 import { docsFile, docsPage } from '../web/docs-page.ts';
 import { appInfo } from './about/app-info.ts';
 import { health } from './about/health.ts';
@@ -65,6 +66,8 @@ const entrances: Entrance[] = [
   { method: 'GET', url: '/openapi.json', handle: openApi(() => routes), role: 'public' },
   { method: 'GET', url: '/docs', handle: docsPage, role: 'public' },
   { method: 'GET', url: '/docs/:file', handle: docsFile, role: 'public' },
+  { method: 'GET', url: '/console', handle: consoleFile, role: 'public' },
+  { method: 'GET', url: '/console/:file', handle: consoleFile, role: 'public' },
   { method: 'GET', url: '/list-apps', handle: listApps, role: 'user' },
   { method: 'GET', url: '/apps/:app/app-info', handle: appInfo, role: 'user' },
   { method: 'GET', url: sessions, handle: listSessions, role: 'user' },

@@ -78,6 +78,8 @@ const operations: Readonly<Record<string, Operation>> = {
   },
   'GET /docs': { summary: 'this document as a page', answer: 'text/html' },
   'GET /docs/:file': { summary: 'a script or a style of this page', answer: '*/*' },
+  'GET /console': { summary: 'the console, a page for operators', answer: 'text/html' },
+  'GET /console/:file': { summary: 'a script or a style of this page', answer: '*/*' },
   'GET /list-apps': {
     summary: 'names of the apps; with `detailed=true` also their root agents',
     query: listAppsQuery,

@@ -66,7 +66,7 @@ export const getMap: Handler = async (context) => {
   return await map;
 };
 
-async function makeMap(mesh: Mesh, observer: MeshObserver): Promise<MeshMap> {
+async function makeMap(mesh: Mesh, observer: Omit<MeshObserver, keyof AsyncDisposable>): Promise<MeshMap> {
   const [agents, tools] = [agentCards(mesh), toolCards(mesh)];
   const names = [...new Set([...agents, ...tools].map(({ name }) => name)), 'gateway', 'keeper'];
   const [queues, deadLetters, ...found] = await Promise.all([

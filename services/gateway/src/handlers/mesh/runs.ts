@@ -74,7 +74,7 @@ export const listRuns: Handler = async ({ mesh }, request) => {
 };
 
 /** Returns the apps of a request: the named one, or all of which the caller is an operator. */
-export function operatedApps(mesh: Mesh, request: FastifyRequest, app: string | undefined): string[] {
+function operatedApps(mesh: Mesh, request: FastifyRequest, app: string | undefined): string[] {
   if (app !== undefined) {
     assertCallerRole(request, app, 'operator', 'to see the runs of all users');
     return [app];
