@@ -149,7 +149,8 @@ function ServiceBox({ box: { kind, service, x, y }, rate, isChosen, onChoose }: 
       class={`box ${kind} ${health} ${isChosen ? 'chosen' : ''}`}
       transform={`translate(${x},${y})`}
       role="button"
-      tabIndex={0}
+      // In a drawing the names of attributes count with their case.
+      tabindex={0}
       aria-label={label}
       aria-pressed={isChosen}
       onClick={onChoose}
@@ -185,7 +186,11 @@ function healthOf(replicas: readonly Replica[]): string {
 function queueText({ waiting, working, oldest }: Box['service']['queue']): string {
   if (waiting + working === 0) return 'idle';
   const age = oldest !== undefined && waiting > 0 ? ` · ${spanText(Date.now() - oldest)}` : '';
-  return `${waiting} waiting · ${working} at work${age}`;
+  const parts = [
+    ...(waiting > 0 ? [`${waiting} waiting${age}`] : []),
+    ...(working > 0 ? [`${working} at work`] : []),
+  ];
+  return parts.join(' · ');
 }
 
 function Details({ kind, service }: Pick<Box, 'kind' | 'service'>) {
