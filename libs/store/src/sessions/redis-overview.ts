@@ -14,6 +14,14 @@ import { forgetRunsScript, noteRunScript } from './scripts/overview-scripts.ts';
 /** Time for which the list of recent runs is kept after its last run, in ms. */
 const keptMs = 7 * 86_400_000;
 
+let lastTime = 0;
+
+/** Returns the time in ms. No two runs of this process have the same one, so that a page ends at one run. */
+function nextTime(): number {
+  lastTime = Math.max(Date.now(), lastTime + 0.001);
+  return lastTime;
+}
+
 /** Notes the first run of an invocation, and each run that continues it. */
 export async function noteRun(
   connection: RedisConnection,
@@ -26,8 +34,7 @@ export async function noteRun(
   const values = {
     ...listsOf(keys, appName),
     id: invocationId,
-    // No two runs have the same time, so that a page ends at one run.
-    now: (Date.now() + Math.random()).toFixed(3),
+    now: nextTime().toFixed(3),
     place: `${encodeToken(userId)} ${encodeToken(sessionId)} ${agent}`,
     refresh: resume === undefined ? '' : '1',
     most: mostRecentRuns,

@@ -6,12 +6,16 @@ import { hrefOf, usePolled } from './hooks.ts';
 import { Badge, Empty, Failure, RunLink, SessionLink } from './parts.tsx';
 import { spanText } from './words.ts';
 
+/** The number of calls that are shown at first, and more with each page. */
+const pageSize = 40;
+
 /** The calls of all users that wait for an answer, each with a form that answers it. */
 export function PendingView() {
   const { value, error, again } = usePolled<{ pending: PendingCall[]; more: boolean }>('pending', () =>
     get('/mesh/pending'),
   );
   const [note, setNote] = useState('');
+  const [most, setMost] = useState(pageSize);
   const calls = value?.pending ?? [];
   return (
     <>
@@ -22,7 +26,7 @@ export function PendingView() {
       </p>
       {value && calls.length === 0 && <Empty>Nothing waits: no confirmation, no question, no result.</Empty>}
       <ul class="cards">
-        {calls.map((call) => (
+        {calls.slice(0, most).map((call) => (
           <Call
             key={call.id}
             call={call}
@@ -33,6 +37,11 @@ export function PendingView() {
           />
         ))}
       </ul>
+      {calls.length > most && (
+        <button type="button" onClick={() => setMost(most + pageSize)}>
+          Show more of {calls.length}
+        </button>
+      )}
       {value?.more && <p class="hint">There are more calls than are shown.</p>}
     </>
   );
