@@ -3,9 +3,11 @@ import { type ConsumerInfo, type JetStreamManager, jetstreamManager } from '@nat
 import { dial } from '../wire/dial.ts';
 import { messageFrom } from '../wire/jetstream-api.ts';
 import { fromNats, isMissing } from '../wire/nats-errors.ts';
-import { type DeadLetters, readDeadLetters } from './dead-letters.ts';
-import { type ReplicaStats, readReplicas } from './service-stats.ts';
+import { readDeadLetters } from './read-dead-letters.ts';
+import { readReplicas } from './read-replicas.ts';
+import type { ReplicaStats } from './replica-stats.ts';
 import type { OperatorOptions } from './stored-cards.ts';
+import type { DeadLetters } from './stored-dead-letters.ts';
 
 /** One work queue, as an observer sees it. */
 export interface ObservedQueue {

@@ -35,7 +35,8 @@ export const deadLettersAnswer = z.looseObject({
 });
 export const replayAnswer = z.looseObject({ invocationId: z.string(), agent: z.string() });
 
-const params = z.object({ seq: wholeNumber });
+/** NATS counts from 1. */
+const params = z.object({ seq: wholeNumber.pipe(z.number().min(1, 'must be 1 or more')) });
 const named = z
   .object({ app: z.string(), user: z.string(), session: z.string(), invocationId: z.string() })
   .partial()

@@ -2,6 +2,7 @@ import type { MeshObserver, ObservedQueue, ReplicaStats } from '@agentmesh/bus';
 import { agentCards, type Mesh, toolCards } from '@agentmesh/mesh';
 import type { AgentCard, ToolCard } from '@agentmesh/protocol';
 import { z } from 'zod';
+import type { GatewayContext } from '../../context/context.ts';
 import type { Handler } from '../../context/route.ts';
 import { observerOf } from './observe.ts';
 
@@ -48,23 +49,43 @@ export const mapAnswer = z.looseObject({
 });
 type MeshMap = z.infer<typeof mapAnswer>;
 
-/** Time for which a map serves all who look at it, in ms. */
+/**
+ * The ages up to which a map is sent as it is, and up to which it is sent while a newer one is made, in ms. Replicas have
+ * 300 ms to answer, for which nobody who polls has to wait.
+ */
 const freshMs = 1_000;
-const maps = new WeakMap<Mesh, { made: number; map: Promise<MeshMap> }>();
+const staleMs = 5_000;
+
+interface KnownMap {
+  made: number;
+  map?: MeshMap;
+  /** The map that is being made, for all who look. */
+  next?: Promise<MeshMap> | undefined;
+}
+
+const maps = new WeakMap<Mesh, KnownMap>();
 
 /** Answers with the services of the mesh: their replicas, their queues, and who calls whom. */
 export const getMap: Handler = async (context) => {
-  const { mesh } = context;
-  const known = maps.get(mesh);
-  if (known && performance.now() - known.made < freshMs) return await known.map;
-  const map = observerOf(context).then((observer) => makeMap(mesh, observer));
-  const entry = { made: performance.now(), map };
-  maps.set(mesh, entry);
-  map.catch(() => {
-    if (maps.get(mesh) === entry) maps.delete(mesh);
-  });
-  return await map;
+  const known = maps.get(context.mesh) ?? { made: 0 };
+  maps.set(context.mesh, known);
+  const age = performance.now() - known.made;
+  if (known.map && age < freshMs) return known.map;
+  known.next ??= renew(context, known);
+  // A failure reaches those who wait for it.
+  known.next.catch(() => {});
+  return known.map && age < staleMs ? known.map : await known.next;
 };
+
+async function renew(context: GatewayContext, known: KnownMap): Promise<MeshMap> {
+  try {
+    known.map = await makeMap(context.mesh, await observerOf(context));
+    known.made = performance.now();
+    return known.map;
+  } finally {
+    known.next = undefined;
+  }
+}
 
 async function makeMap(mesh: Mesh, observer: Omit<MeshObserver, keyof AsyncDisposable>): Promise<MeshMap> {
   const [agents, tools] = [agentCards(mesh), toolCards(mesh)];
