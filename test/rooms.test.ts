@@ -55,7 +55,7 @@ const rooms: Record<string, readonly string[]> = {
   'libs/testing/src': ['processes', 'models', 'faults', 'servers'],
   'services/gateway/src': [
     ...['context', 'http', 'answers', 'access', 'params', 'contract', 'handlers/about', 'runs', 'web'],
-    ...['ag-ui', 'artifacts', 'events', 'memory', 'sessions', 'users', 'runs', 'dev'].map(
+    ...['ag-ui', 'artifacts', 'events', 'memory', 'sessions', 'users', 'runs', 'mesh', 'dev'].map(
       (name) => `handlers/${name}`,
     ),
     'handlers',

@@ -79,6 +79,13 @@ async function check(env) {
   await quietly(biome, 'node_modules/@biomejs/biome/bin/biome', 'ci', '--colors=off', '.');
   step('checking types');
   await quietly('tsc', 'node_modules/typescript/bin/tsc', '--noEmit');
+  await quietly(
+    'tsc of the console',
+    'node_modules/typescript/bin/tsc',
+    '--noEmit',
+    '-p',
+    'services/gateway/page',
+  );
   step('looking for unused files, exports and dependencies');
   await quietly('knip', 'node_modules/knip/bin/knip.js', '--no-progress');
   return 0;
@@ -90,13 +97,15 @@ async function build(env) {
   return runNode(['deploy/packages/build.ts'], env);
 }
 
-/** Writes and formats the generated files: deployments, rights, tables of docs. */
+/** Writes and formats the generated files: deployments, rights, tables of docs, the page of the console. */
 async function generate(env) {
   const quietly = (what, ...args) => runQuietly(node, args, what, { cwd: root, env });
   step('writing deployments and rights');
   await quietly('deploy/write.ts', 'deploy/write.ts');
   step('writing tables of docs');
   await quietly('test/write-docs.ts', 'test/write-docs.ts');
+  step('building the page of the console');
+  await quietly('services/gateway/page/write-page.ts', 'services/gateway/page/write-page.ts');
   await quietly('biome', 'node_modules/@biomejs/biome/bin/biome', 'check', '--write', '--colors=off', '.');
   return 0;
 }

@@ -87,8 +87,10 @@ describe('the published packages', () => {
   it('hold compiled files, no tests, and no source but in the source maps', async () => {
     const files = await installedFiles();
     expect(files.length).toBeGreaterThan(1_000);
-    const allowed = /\/(?:package\.json|README\.md|LICENSE|dist\/.*\.(?:js|d\.ts|js\.map))$/;
+    const allowed =
+      /\/(?:package\.json|README\.md|LICENSE|dist\/.*\.(?:js|d\.ts|js\.map))$|\/gateway\/console\/(?:console\.(?:js|css)|index\.html|licences\.md)$/;
     expect(files.filter((file) => !allowed.test(`/${file}`))).toEqual([]);
+    expect(files.filter((file) => file.includes('gateway/console/'))).toHaveLength(4);
     expect(files.filter((file) => /\.test\.|\.fixture\.|conformance/.test(file))).toEqual([]);
     for (const file of files.filter((each) => each.endsWith('.map'))) {
       const { sources, sourcesContent } = JSON.parse(await readInstalled(file));

@@ -1,5 +1,7 @@
 import { execFile } from 'node:child_process';
+import { randomUUID } from 'node:crypto';
 import { promisify } from 'node:util';
+import { connectNats } from '@agentmesh/bus';
 import { type LocalMesh, launchMesh } from '@agentmesh/deploy/launch';
 import { samples } from '@agentmesh/deploy/samples';
 import { agentManifest, provisionUser, toolManifest } from '@agentmesh/mesh';
@@ -185,6 +187,48 @@ describe('a caller with an API key', () => {
     expect((await other.send('GET', `${pathOf('ann')}/sessions`)).status).toBe(403);
   });
 
+  it('sees the runs, questions and dead letters of the apps alone of which it is an operator', async () => {
+    const user = await keyFor('mesh-user', '--user', 'ann');
+    const ofApp = await keyFor('mesh-operator', '--role', `${app}:operator`);
+    const ofOther = await keyFor('mesh-other', '--role', 'other_app:operator');
+    const ofAll = await keyFor('mesh-all', '--role', 'operator');
+    await user.send('POST', `${pathOf('ann')}/sessions/seen`, {});
+    const answered = await user.send('POST', '/run', runOf('ann', 'seen'));
+    const [{ invocationId }] = (await answered.json()) as [{ invocationId: string }];
+    const ids = async ({ send }: Awaited<ReturnType<typeof keyFor>>, query = '') => {
+      const { runs } = (await (await send('GET', `/mesh/runs${query}`)).json()) as { runs: object[] };
+      return runs.map((run) => Reflect.get(run, 'invocationId'));
+    };
+    expect(await ids(ofApp)).toContain(invocationId);
+    expect(await ids(ofAll)).toContain(invocationId);
+    expect(await ids(ofOther)).toEqual([]);
+    const named = `/mesh/invocations/${invocationId}?app=${app}&user=ann&session=seen`;
+    expect((await ofApp.send('GET', named)).status).toBe(200);
+    expect((await ofOther.send('GET', named)).status).toBe(403);
+    expect((await ofOther.send('GET', `/mesh/invocations/${invocationId}`)).status).toBe(404);
+    expect((await ofOther.send('GET', `/mesh/runs?app=${app}`)).status).toBe(403);
+    expect((await ofOther.send('GET', `/mesh/pending?app=${app}`)).status).toBe(403);
+    for (const path of ['/mesh', '/mesh/runs', '/mesh/pending', '/mesh/dead-letters'])
+      expect([path, (await user.send('GET', path)).status]).toEqual([path, 403]);
+    await bury({ app, user: 'ann', session: 'seen', message: 'again' }, 'no command of any app');
+    const seqs = async ({ send }: Awaited<ReturnType<typeof keyFor>>) => {
+      const answer = await send('GET', '/mesh/dead-letters');
+      return ((await answer.json()) as { deadLetters: { seq: number }[] }).deadLetters.map(({ seq }) => seq);
+    };
+    const [letter, unreadable] = await seqs(ofAll);
+    expect([await seqs(ofApp), await seqs(ofOther)]).toEqual([[letter], []]);
+    for (const [method, path] of [
+      ['GET', `${letter}`],
+      ['DELETE', `${letter}`],
+      ['POST', `${letter}/replay`],
+    ] as const)
+      expect((await ofOther.send(method, `/mesh/dead-letters/${path}`)).status).toBe(403);
+    expect((await ofApp.send('DELETE', `/mesh/dead-letters/${unreadable}`)).status).toBe(403);
+    expect((await ofApp.send('DELETE', `/mesh/dead-letters/${letter}`)).status).toBe(200);
+    expect((await ofAll.send('DELETE', `/mesh/dead-letters/${unreadable}`)).status).toBe(200);
+    expect((await fetch(`${mesh.gatewayUrl}/console`)).status).toBe(200);
+  });
+
   it('changes state of all users, and imports events, only as an operator', async () => {
     const user = await keyFor('writer', '--user', 'ann');
     const operator = await keyFor('operator', '--role', `${app}:operator`);
@@ -290,6 +334,22 @@ async function auditRecords(): Promise<StoredAuditRecord[]> {
   } finally {
     await operator.close();
   }
+}
+
+/** Puts runs into the dead letters, as a replica does. */
+async function bury(...payloads: unknown[]): Promise<void> {
+  const service = 'agent_stock_agent';
+  const names = subjects();
+  await using bus = await connectNats({ url: mesh.natsUrl, service, cards: false, ...mesh.login(service) });
+  for (const payload of payloads)
+    await bus.enqueue(
+      names.dead('agent', 'stock_agent'),
+      {
+        ...{ subject: names.agentRun('stock_agent', 'seen'), payload, headers: {}, attempts: 6 },
+        ...{ error: { code: 'internal', message: 'it failed' }, replica: service, time: Date.now() },
+      },
+      { messageId: randomUUID() },
+    );
 }
 
 describe('the records for the operator', () => {

@@ -111,6 +111,8 @@ export {
 } from './sessions/invocations.ts';
 export type { SessionOverrides } from './sessions/override-sessions.ts';
 export { overrideSessions } from './sessions/override-sessions.ts';
+export type { Overview, RecentRun, RecentRunsPage } from './sessions/overview.ts';
+export { mostRecentRuns } from './sessions/overview.ts';
 export type { AnswerReservation, AnswerState, CallRef, PendingCalls } from './sessions/pending-calls.ts';
 export { callAnsweredError } from './sessions/pending-calls.ts';
 export { incarnationOf, noteIncarnation, unreadBefore } from './sessions/session.ts';

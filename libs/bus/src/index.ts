@@ -36,20 +36,23 @@ export { connectNats } from './nats/connect-nats.ts';
 export type { NatsOptions } from './nats/nats-options.ts';
 export type { AccountResolver } from './nats/operator/account-resolver.ts';
 export { openResolver } from './nats/operator/account-resolver.ts';
-export type { DeadLetters, StoredDeadLetter } from './nats/operator/dead-letters.ts';
 export { openDeadLetters } from './nats/operator/dead-letters.ts';
 export type { InspectedStream, JetStreamFacts, NatsInspection } from './nats/operator/inspect-nats.ts';
 export { inspectNats } from './nats/operator/inspect-nats.ts';
+export type { MeshObserver, ObservedQueue, ObserverOptions } from './nats/operator/observer.ts';
+export { openObserver } from './nats/operator/observer.ts';
 export type { OrphanMessage, OrphanQueues, Orphans } from './nats/operator/orphans.ts';
 export { openOrphans } from './nats/operator/orphans.ts';
 export type { ProvisionOptions } from './nats/operator/provision.ts';
 export { provision } from './nats/operator/provision.ts';
+export type { ReplicaLoad, ReplicaStats } from './nats/operator/replica-stats.ts';
 export type { ServiceQueues } from './nats/operator/service-queues.ts';
 export { openQueues } from './nats/operator/service-queues.ts';
-export type { ReplicaLoad, ReplicaStats, ServiceStats } from './nats/operator/service-stats.ts';
+export type { ServiceStats } from './nats/operator/service-stats.ts';
 export { openServiceStats } from './nats/operator/service-stats.ts';
 export type { OperatorOptions, StoredCards } from './nats/operator/stored-cards.ts';
 export { openCards } from './nats/operator/stored-cards.ts';
+export type { DeadLetters, StoredDeadLetter } from './nats/operator/stored-dead-letters.ts';
 export type {
   Ghost,
   GhostVerdict,

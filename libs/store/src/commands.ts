@@ -9,6 +9,7 @@ import * as commits from './sessions/scripts/commit-script.ts';
 import * as deletion from './sessions/scripts/delete-scripts.ts';
 import * as invocations from './sessions/scripts/invocation-scripts.ts';
 import * as leases from './sessions/scripts/lease-scripts.ts';
+import * as overview from './sessions/scripts/overview-scripts.ts';
 import * as pending from './sessions/scripts/pending-scripts.ts';
 import * as queues from './sessions/scripts/queue-scripts.ts';
 import * as sessions from './sessions/scripts/session-scripts.ts';
@@ -48,7 +49,7 @@ const modules: Record<StorePart, readonly object[]> = {
   credentials: [credentials],
   'data-keys': [dataKeys],
   memory: [memory],
-  sessions: [commits, deletion, invocations, leases, pending, queues, sessions],
+  sessions: [commits, deletion, invocations, leases, overview, pending, queues, sessions],
 };
 
 /** The commands that the code of each part sends, beside the commands within scripts. */
@@ -66,7 +67,7 @@ const sent: Record<StorePart, string> = {
   credentials: 'get hset hdel hexists hgetall exists unlink',
   memory: 'hget hmget srandmember srem zrange zrevrange zrangebyscore',
   sessions:
-    'hget hgetall hmget hvals hexists pexpire smembers srem xrange zadd zcard zcount zrange zrangebyscore zrem zrevrange',
+    'hget hgetall hlen hmget hvals hexists pexpire smembers srem xrange zadd zcard zcount zrange zrangebyscore zrem zrevrange',
 };
 
 /** Returns the commands of Redis that parts of the store need, in the form of an access rule. */

@@ -14,6 +14,7 @@ import * as commits from './sessions/scripts/commit-script.ts';
 import * as deletion from './sessions/scripts/delete-scripts.ts';
 import * as invocations from './sessions/scripts/invocation-scripts.ts';
 import * as leases from './sessions/scripts/lease-scripts.ts';
+import * as overview from './sessions/scripts/overview-scripts.ts';
 import * as pending from './sessions/scripts/pending-scripts.ts';
 import * as queues from './sessions/scripts/queue-scripts.ts';
 import * as sessions from './sessions/scripts/session-scripts.ts';
@@ -31,6 +32,7 @@ const modules = [
   deletion,
   invocations,
   leases,
+  overview,
   pending,
   queues,
   sessions,

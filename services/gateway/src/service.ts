@@ -1,4 +1,5 @@
-import { connectService, servePending } from '@agentmesh/mesh';
+import { type MeshObserver, openObserver } from '@agentmesh/bus';
+import { connectService, natsTlsOf, servePending } from '@agentmesh/mesh';
 import { AsyncDisposableStack, MeshError } from '@agentmesh/protocol';
 import { type MainContext, startProbes } from '@agentmesh/service';
 import { openLimits } from './access/limit-requests.ts';
@@ -12,6 +13,8 @@ import { readCertificate } from './http/tls.ts';
 
 /** Time before the end of the grace period at which waiting clients are disconnected, in ms. */
 const closingMs = 2_000;
+/** Longest time to connect the view of the mesh, in ms. */
+const observerTimeoutMs = 3_000;
 
 /**
  * Connects, and listens for requests until it is disposed. Then it takes no more requests, and lets the
@@ -40,7 +43,7 @@ export async function startGateway(
   owners.use(startArtifactSweep(mesh, log));
   const stopping = new AbortController();
   const server = buildServer(
-    { mesh, config, log, admission, stopping: stopping.signal },
+    { mesh, config, log, admission, observer: observerFor(config, owners), stopping: stopping.signal },
     { ...config, certificate, authenticators, limits },
   );
   const close = orderlyClose(server);
@@ -62,4 +65,37 @@ export async function startGateway(
   });
   log.info({ addresses: server.addresses() }, 'listening');
   return owners.move();
+}
+
+/** Returns a function that connects the view of the mesh at its first call, and again after a failure. */
+function observerFor(
+  config: GatewayConfig,
+  owners: Pick<InstanceType<typeof AsyncDisposableStack>, 'defer'>,
+): () => Promise<MeshObserver> {
+  let opened: Promise<MeshObserver> | undefined;
+  let isOver = false;
+  owners.defer(async () => {
+    isOver = true;
+    await (await opened?.catch(() => undefined))?.[Symbol.asyncDispose]();
+  });
+  const open = async () => {
+    if (isOver) throw new MeshError('unavailable', 'this gateway stops; ask another one');
+    return await openObserver({
+      service: 'gateway',
+      url: config.natsUrl,
+      user: config.natsUser,
+      pass: config.natsPassword?.reveal(),
+      tls: natsTlsOf(config),
+      credsFile: config.natsCreds,
+      namespace: config.namespace,
+      connectTimeoutMs: observerTimeoutMs,
+    });
+  };
+  return async () => {
+    opened ??= open();
+    opened.catch(() => {
+      opened = undefined;
+    });
+    return await opened;
+  };
 }

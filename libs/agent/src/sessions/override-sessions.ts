@@ -1,6 +1,6 @@
 import type { SessionService } from './session-service.ts';
 
-type Contract = 'log' | 'leases' | 'invocations' | 'pending' | 'users';
+type Contract = 'log' | 'leases' | 'invocations' | 'pending' | 'users' | 'overview';
 
 /** Members that replace the members of a session service and of its contracts. */
 export type SessionOverrides = Partial<Omit<SessionService, Contract>> & {
@@ -19,6 +19,7 @@ export function overrideSessions(sessions: SessionService, overrides: SessionOve
     invocations: override(sessions.invocations, overrides.invocations),
     pending: override(sessions.pending, overrides.pending),
     users: override(sessions.users, overrides.users),
+    overview: override(sessions.overview, overrides.overview),
   });
 }
 

@@ -1,5 +1,6 @@
 import type { Event, SessionRef } from '@agentmesh/protocol';
 import type { Attempt, CallCount, EndingCommit, Invocations } from './invocations.ts';
+import type { Overview } from './overview.ts';
 import type { PendingCalls } from './pending-calls.ts';
 import type { Session } from './session.ts';
 import type { SessionLeases } from './session-leases.ts';
@@ -68,7 +69,8 @@ export interface AppendEventRequest {
 
 /**
  * A store of sessions. Its methods have the names of ADK's service; all else is in separate contracts: `log`,
- * `leases`, `invocations`, `pending` and `users`. One conformance suite (`@agentmesh/agent/conformance`) has
+ * `leases`, `invocations`, `pending`, `users`
+ * and `overview`. One conformance suite (`@agentmesh/agent/conformance`) has
  * two implementations: in memory here, on Redis in `@agentmesh/store`.
  *
  * State scopes: all sessions of the app share the `app:` keys, all sessions of a user in the app share the
@@ -90,6 +92,9 @@ export interface SessionService {
 
   /** The records of a user over all sessions. */
   readonly users: UserRecords;
+
+  /** The lists over all users of an app. */
+  readonly overview: Overview;
 
   /**
    * Creates a session; the default id is a new UUID. `app:` and `user:` keys of `state` go to their scopes,

@@ -7,6 +7,7 @@ export const variablesOfOthers: readonly string[] = [
   'MESH_ACK_WAIT_MS',
   'MESH_ADK_WEB',
   'MESH_BODY_LIMIT',
+  'MESH_CONSOLE',
   'MESH_HTTP_ALLOWED_HOSTS',
   'MESH_HTTP_APP_RUNS_PER_MINUTE',
   'MESH_HTTP_APP_TOKENS_PER_DAY',

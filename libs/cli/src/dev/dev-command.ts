@@ -144,6 +144,7 @@ function banner(
   const apps = definitions.flatMap(({ manifest }) => manifest.app ?? []);
   const rows = [
     ['REST', gateway ?? ''],
+    ...(env.MESH_CONSOLE === 'off' ? [] : [['console', `${gateway}/console`]]),
     ...(env.MESH_ADK_WEB ? [['web UI', `${gateway}/dev-ui/`]] : []),
     ['NATS', NATS_URL],
     ['Redis', REDIS_URL.replace(/\/\/[^@/]*@/, '//')],

@@ -63,7 +63,7 @@ describe('the commands for accounts', () => {
     await provision({ url, credsFile: creds('provision'), agents: [], storage: 'memory' });
     const second = await definitions('second', [{ kind: 'tool', name: 'rate', longRunning: true }]);
     const [, pushed, ...more] = await command('accounts', 'add', keys, second);
-    expect(pushed).toBe('pushed accounts: tool_rate, MESH, agent_desk');
+    expect(pushed).toBe('pushed accounts: tool_rate, MESH, gateway, agent_desk');
     expect(more).toEqual([]);
     expect((await command('accounts', 'add', keys, second))[1]).toContain('none, the servers have them all');
     await command('accounts', 'add', keys, first);

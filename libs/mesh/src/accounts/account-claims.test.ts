@@ -75,6 +75,6 @@ it('a service that joins changes no exports, and the imports of those alone that
   const changed = [...before].flatMap(([name, { imports }]) =>
     JSON.stringify(claims.get(name)?.imports) === JSON.stringify(imports) ? [] : [name],
   );
-  // The operator asks for its replicas.
-  expect(changed).toEqual(['MESH']);
+  // The operator and the gateway ask for its replicas.
+  expect(changed).toEqual(['MESH', 'gateway']);
 });

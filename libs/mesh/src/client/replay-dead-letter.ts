@@ -1,15 +1,19 @@
 import { type DeadLetter, decodeToken, MeshError, newSession, runCommandSchema } from '@agentmesh/protocol';
 import type { Mesh } from '../mesh/mesh.ts';
-import { type StartedRun, startRun } from './start-run.ts';
+import { type RunOptions, type StartedRun, startRun } from './start-run.ts';
 
 /**
  * Starts the run of a dead letter again, as a new invocation with the same message: the old invocation has
- * ended, and its watchers know that. Remove the letter afterwards.
+ * ended, and its watchers know that. Remove the letter afterwards. `signal` ends the watching of the run.
  *
  * @throws MeshError `failed_precondition` for a letter without a readable run, or whose message is gone with
  * its session
  */
-export async function replayDeadLetter(mesh: Mesh, letter: DeadLetter): Promise<StartedRun> {
+export async function replayDeadLetter(
+  mesh: Mesh,
+  letter: DeadLetter,
+  { signal }: Pick<RunOptions, 'signal'> = {},
+): Promise<StartedRun> {
   const { command, app, user, session } = runIn(letter);
   const { invocationId } = command;
   const log = await mesh.sessions.getSession({ appName: app, userId: user, sessionId: session });
@@ -27,7 +31,7 @@ export async function replayDeadLetter(mesh: Mesh, letter: DeadLetter): Promise<
   return await startRun(
     mesh,
     { app, user, session, message, runConfig, ...(stateDelta && { stateDelta }) },
-    { whenAbsent: 'enqueue' },
+    { whenAbsent: 'enqueue', ...(signal && { signal }) },
   );
 }
 

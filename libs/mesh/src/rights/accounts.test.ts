@@ -75,7 +75,12 @@ describe('the accounts of a mesh', () => {
       'mesh.v1.card.>',
     ]);
     const verbs = subjectsOf(({ subject }) => subject.startsWith('$JS.API.'));
-    expect(verbs.filter((subject) => /CREATE|UPDATE|DELETE|RESTORE|SNAPSHOT|[*>]/.test(subject))).toEqual([]);
+    // The gateway removes dead letters, for operators.
+    const removal = '$JS.API.STREAM.MSG.DELETE.MESH_DEAD';
+    expect(verbs.filter((subject) => /CREATE|UPDATE|DELETE|RESTORE|SNAPSHOT|[*>]/.test(subject))).toEqual([
+      removal,
+    ]);
+    expect(links.filter(({ subject }) => subject === removal).map(({ to }) => to)).toEqual(['gateway']);
   });
 
   it('let an agent send requests to the agents and tools of its definition', () => {

@@ -145,11 +145,11 @@ function requestLinks(to: Member, answered: ReadonlyMap<string, AnsweredSubject[
 }
 
 /**
- * Tells whether a service may ask for replicas of another one. An agent asks for the tools that it calls, and the
- * gateway for agents alone: nats-server compares all questions of an account with each other.
+ * Tells whether a service may ask for replicas of another one. An agent asks for agents and for the tools that it
+ * calls: nats-server compares all questions of an account with each other.
  */
 function needs({ kind, calls, offers = [] }: ServiceManifest, other: ServiceManifest): boolean {
-  if (other.kind !== 'tool' || kind === 'operator') return true;
+  if (other.kind !== 'tool' || kind === 'operator' || kind === 'gateway') return true;
   return kind === 'agent' && (calls.includes(other.name) || matchesAny(offers, other.name));
 }
 

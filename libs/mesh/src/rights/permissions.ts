@@ -103,6 +103,7 @@ function gatewayRights(names: Subjects, manifest: ServiceManifest, all: readonly
       ...cardRights(names),
       ...artifactRights(names),
       ...claimRights(names),
+      ...observerRights(names),
     ],
     requests: ['$SRV.PING.*', ...secretRequests(names, manifest, all)],
     answers: [names.pending],
@@ -110,6 +111,19 @@ function gatewayRights(names: Subjects, manifest: ServiceManifest, all: readonly
     news: newsOf(names, manifest),
     hears: [names.invocationWatch(everySession, every), names.allCardNews],
   };
+}
+
+/**
+ * Returns the rights for the pages of operators: to read the figures of the work queues and the age of their oldest
+ * messages, and to read and remove dead letters.
+ */
+function observerRights({ workStream, deadStream }: Subjects): string[] {
+  const [run, operation, job] = [workStream('run'), workStream('operation'), workStream('job')];
+  return [
+    ...[run, operation, job].map((stream) => `$JS.API.CONSUMER.LIST.${stream}`),
+    ...[run, job].map((stream) => `$JS.API.STREAM.MSG.GET.${stream}`),
+    ...['INFO', 'MSG.GET', 'MSG.DELETE'].map((verb) => `$JS.API.STREAM.${verb}.${deadStream}`),
+  ];
 }
 
 /** A keeper answers each service under its own subject, which no other service may import. */

@@ -45,6 +45,15 @@ export function keys(prefix = 'am') {
      * slot of {@link app}.
      */
     busyUsers: (app: string) => `${prefix}:{${encodeToken(app)}}:busy-users`,
+    /** Sorted set: the newest runs of an app, by their times in ms; in the slot of {@link app}; expires. */
+    recentRuns: (app: string) => `${prefix}:{${encodeToken(app)}}:recent-runs`,
+    /** Hash: the user, the session and the agent of each of these runs; expires. */
+    recentPlaces: (app: string) => `${prefix}:{${encodeToken(app)}}:recent-places`,
+    /**
+     * Sorted set: the users of an app who may have pending calls, by the times of the newest, in ms; in the slot of
+     * {@link app}.
+     */
+    waitingUsers: (app: string) => `${prefix}:{${encodeToken(app)}}:waiting-users`,
     /** Hash: `user:` state. */
     user: (app: string, user: string) => `${tag(app, user)}:user`,
     /** Hash: `app:` state, in a slot of its own. */

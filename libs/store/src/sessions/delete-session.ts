@@ -10,6 +10,7 @@ import { encodeToken, isToken, type Keys, type SessionRef } from '@agentmesh/pro
 import { z } from 'zod';
 import type { RedisConnection } from '../connection/redis-connection.ts';
 import { noteBusy } from './busy-lists.ts';
+import { forgetRuns, forgetWaitingUser } from './redis-overview.ts';
 import { isNamed, keptCall, memberOf } from './redis-pending-calls.ts';
 import {
   closeSessionScript,
@@ -48,7 +49,9 @@ const deletionSteps: readonly DeletionStep[] = [
   closeSession,
   removeUnmentioned,
   removeMentioned,
+  leaveRecentRuns,
   removeSession,
+  leaveWaitingUsers,
 ];
 
 /** The steps of {@link removeMentioned} for each page of the log, in order. */
@@ -172,6 +175,16 @@ async function removeInvocations(
   const records = invocations.map((id) => keys.invocation(appName, userId, id));
   const index = keys.index(appName, userId);
   await connection.script(deleteInvocationsScript, [index, ...records], [encodeToken(sessionId)]);
+}
+
+/** Takes the runs of the session off the list for operators. */
+async function leaveRecentRuns({ connection, keys, ref }: Deletion): Promise<void> {
+  await forgetRuns(connection, keys, ref);
+}
+
+/** Takes a user without pending calls off the list for operators. A reader does so too. */
+async function leaveWaitingUsers({ connection, keys, ref }: Deletion): Promise<void> {
+  await forgetWaitingUser(connection, keys, ref);
 }
 
 /**

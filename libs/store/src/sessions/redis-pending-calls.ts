@@ -13,6 +13,7 @@ import {
 import { encodeToken, isToken, type Keys, type SessionRef } from '@agentmesh/protocol';
 import { z } from 'zod';
 import type { RedisConnection } from '../connection/redis-connection.ts';
+import { noteWaitingUser } from './redis-overview.ts';
 import {
   acceptScript,
   callStateScript,
@@ -50,6 +51,7 @@ export class RedisPendingCalls implements PendingCalls {
    */
   async before(ref: SessionRef, { opened }: Changes): Promise<void> {
     const { appName, userId } = ref;
+    if (opened.length > 0) await noteWaitingUser(this.#connection, this.#keys, ref);
     for (const { id, deadline, service } of opened.filter(isNamed)) {
       const keptMs = Math.max(askingMs, (deadline ?? 0) - Date.now() + dayMs);
       // Must come first, so that the user's deletion finds everything.
@@ -65,8 +67,10 @@ export class RedisPendingCalls implements PendingCalls {
     }
   }
 
-  /** Lets the entries of the closed calls expire, after the commit. */
-  async after(_ref: SessionRef, { closed }: Changes): Promise<void> {
+  /** Lets the entries of the closed calls expire, after the commit, and notes the user of opened ones again. */
+  async after(ref: SessionRef, { opened, closed }: Changes): Promise<void> {
+    // A reader may have taken the user off the list before the commit.
+    if (opened.length > 0) await noteWaitingUser(this.#connection, this.#keys, ref);
     for (const { id } of closed.filter(isNamed)) {
       await this.#connection.run((redis) => redis.pexpire(this.#keys.asking(id), answeredMs));
     }

@@ -29,6 +29,7 @@ import {
 } from './busy-lists.ts';
 import { recordOf } from './invocation-record.ts';
 import { invocationKey, resumeName, sessionKeys, userKeys } from './lease-keys.ts';
+import { forgetRuns, noteRun } from './redis-overview.ts';
 import {
   abandonScript,
   findSilentScript,
@@ -111,8 +112,10 @@ export class RedisSessionLeases implements SessionLeases {
         agent: options.agent ?? '',
       }),
     );
-    const [[state, ...found], mark] = await Promise.all([taken, listed]);
+    const noted = noteRun(connection, keys, ref, options);
+    const [[state, ...found], mark] = await Promise.all([taken, listed, noted]);
     if (state === 'held') return heldSession(found as HeldReply, mark);
+    if (state === 'gone') await forgetRuns(connection, keys, ref);
     if (state !== 'busy') return { state };
     // The end of another run may have taken the session off the list between the two.
     if (!onlyWaits) await noteBusy(connection, keys, ref);
@@ -210,8 +213,7 @@ export class RedisSessionLeases implements SessionLeases {
   }
 
   async noteIdle(ref: SessionRef, mark: string): Promise<void> {
-    const { connection, keys } = this.#place;
-    await dropIdleSession(connection, keys, ref, mark);
+    await dropIdleSession(this.#place.connection, this.#place.keys, ref, mark);
   }
 
   async look(ref: SessionRef): Promise<SessionView | undefined> {
@@ -283,8 +285,7 @@ export class RedisSessionLeases implements SessionLeases {
   }
 
   async busyUsers(app: string, limit: number): Promise<UserOwner[]> {
-    const { connection, keys } = this.#place;
-    return await listBusyUsers(connection, keys, { app, limit });
+    return await listBusyUsers(this.#place.connection, this.#place.keys, { app, limit });
   }
 }
 

@@ -31,6 +31,7 @@ import { bringUpToDate, chooseEvents, decodeEvent, encodeEvent, logPart } from '
 import { sessionKeys } from './lease-keys.ts';
 import { listSessions } from './list-sessions.ts';
 import { RedisInvocations } from './redis-invocations.ts';
+import { RedisOverview } from './redis-overview.ts';
 import { pendingField, pendingValues, RedisPendingCalls, turnValues } from './redis-pending-calls.ts';
 import { RedisSessionLeases } from './redis-session-leases.ts';
 import { RedisSessionLog } from './redis-session-log.ts';
@@ -56,6 +57,7 @@ export class RedisSessionService implements SessionService {
   readonly invocations: RedisInvocations;
   readonly pending: RedisPendingCalls;
   readonly users: RedisUserRecords;
+  readonly overview: RedisOverview;
 
   constructor({ retention = () => ({}), ...place }: RedisSessionServiceOptions) {
     this.#place = { ...place, retention };
@@ -64,6 +66,7 @@ export class RedisSessionService implements SessionService {
     this.invocations = new RedisInvocations(this.#place);
     this.pending = new RedisPendingCalls(place.connection, place.keys);
     this.users = new RedisUserRecords(place);
+    this.overview = new RedisOverview(place.connection, place.keys);
   }
 
   async createSession(request: CreateSessionRequest): Promise<Session> {

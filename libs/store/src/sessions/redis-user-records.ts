@@ -5,6 +5,7 @@ import { type AppState, writerOf } from './app-state.ts';
 import { forgetBusy, forgetBusyUser } from './busy-lists.ts';
 import { forgetCall, readKept } from './delete-session.ts';
 import { userKeys } from './lease-keys.ts';
+import { forgetRuns, forgetWaitingUser } from './redis-overview.ts';
 import {
   deleteKeptScript,
   deleteUserScript,
@@ -90,6 +91,8 @@ export class RedisUserRecords implements UserRecords {
       }),
     );
     await forgetBusyUser(connection, keys, user);
+    await forgetWaitingUser(connection, keys, user);
+    await forgetRuns(connection, keys, user);
     // The name of the writer today, and the name from before it was hashed.
     const names = [writerOf(keys, user), keys.user(appName, userId)];
     await connection.script(forgetWriterScript, [keys.app(appName)], names);

@@ -27,7 +27,7 @@ const server = buildServer(
 /** The routes that anybody may use. A further one is a decision: it is open to the whole internet. */
 const publicRoutes = [
   ...['GET /health', 'GET /version'],
-  ...['GET /openapi.json', 'GET /docs', 'GET /docs/:file'],
+  ...['GET /openapi.json', 'GET /docs', 'GET /docs/:file', 'GET /console', 'GET /console/:file'],
 ];
 
 const nameOf = ({ method, url }: Pick<Route, 'method' | 'url'>) => `${method} ${url}`;

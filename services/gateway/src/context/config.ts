@@ -62,6 +62,12 @@ export const gatewayConfig = {
     z.string().min(1),
     { optional: true },
   ),
+  console: variable(
+    'MESH_CONSOLE',
+    'whether the console, a page for operators, is served at /console: on or off',
+    oneOf('on', 'off'),
+    { default: 'on' },
+  ),
   stopOnDisconnect: variable(
     'MESH_STOP_ON_DISCONNECT',
     "whether a run of /run_sse is cancelled when its client leaves, as on ADK's server; a request may say otherwise (?stop_on_disconnect=)",

@@ -111,6 +111,7 @@ function idOf(method: string, path: string): string {
 
 /** The groups of routes, by a part of their addresses; the first that fits counts. */
 const tags: [part: RegExp, tag: string][] = [
+  [/^\/mesh\b/, 'the whole mesh'],
   [/^\/(?:dev|debug|config|run_live|api)\b|\/eval_/, 'for developers'],
   [/\/artifacts/, 'artifacts'],
   [/\/memory/, 'memory'],

@@ -1,4 +1,5 @@
 import type { Entrance, Route } from '../context/route.ts';
+import { consoleFile } from '../web/console-page.ts';
 import { docsFile, docsPage } from '../web/docs-page.ts';
 import { appInfo } from './about/app-info.ts';
 import { health } from './about/health.ts';
@@ -28,6 +29,7 @@ import { listEvents } from './events/list-events.ts';
 import { addToMemory } from './memory/add-to-memory.ts';
 import { deleteMemories } from './memory/delete-memories.ts';
 import { listMemories } from './memory/list-memories.ts';
+import { meshRoutes } from './mesh/routes.ts';
 import { withOperations } from './operations.ts';
 import { cancelInvocation } from './runs/cancel-invocation.ts';
 import { followInvocation } from './runs/follow-invocation.ts';
@@ -64,6 +66,8 @@ const entrances: Entrance[] = [
   { method: 'GET', url: '/openapi.json', handle: openApi(() => routes), role: 'public' },
   { method: 'GET', url: '/docs', handle: docsPage, role: 'public' },
   { method: 'GET', url: '/docs/:file', handle: docsFile, role: 'public' },
+  { method: 'GET', url: '/console', handle: consoleFile, role: 'public' },
+  { method: 'GET', url: '/console/:file', handle: consoleFile, role: 'public' },
   { method: 'GET', url: '/list-apps', handle: listApps, role: 'user' },
   { method: 'GET', url: '/apps/:app/app-info', handle: appInfo, role: 'user' },
   { method: 'GET', url: sessions, handle: listSessions, role: 'user' },
@@ -123,6 +127,7 @@ const entrances: Entrance[] = [
     others: 'approver',
     load: 'run',
   },
+  ...meshRoutes,
   ...devRoutes,
 ];
 

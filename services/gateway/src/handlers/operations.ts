@@ -24,6 +24,7 @@ import { listEventsQuery } from './events/list-events.ts';
 import { addToMemoryBody } from './memory/add-to-memory.ts';
 import { deleteMemoriesQuery } from './memory/delete-memories.ts';
 import { listMemoriesQuery } from './memory/list-memories.ts';
+import { meshOperations } from './mesh/operations.ts';
 import { cancelBody } from './runs/cancel-invocation.ts';
 import { followQuery } from './runs/follow-invocation.ts';
 import { runSseQuery } from './runs/run-sse.ts';
@@ -80,6 +81,8 @@ const operations: Readonly<Record<string, Operation>> = {
   },
   'GET /docs': { summary: 'this document as a page', answer: 'text/html' },
   'GET /docs/:file': { summary: 'a script or a style of this page', answer: '*/*' },
+  'GET /console': { summary: 'the console, a page for operators', answer: 'text/html' },
+  'GET /console/:file': { summary: 'a script or a style of this page', answer: '*/*' },
   'GET /list-apps': {
     summary: 'names of the apps; with `detailed=true` also their root agents',
     query: listAppsQuery,
@@ -267,6 +270,7 @@ const operations: Readonly<Record<string, Operation>> = {
     answerHeaders: runHeaders,
     others: failedRun,
   },
+  ...meshOperations,
   ...devOperations,
 };
 

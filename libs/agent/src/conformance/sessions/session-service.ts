@@ -7,6 +7,7 @@ import { history } from './history.ts';
 import { invocations } from './invocations.ts';
 import { leases } from './leases.ts';
 import { newRuns } from './new-runs.ts';
+import { overview } from './overview.ts';
 import { pending } from './pending.ts';
 import { reading } from './reading.ts';
 import { runOrder } from './run-order.ts';
@@ -45,5 +46,6 @@ export function sessionServiceConformance(name: string, make: MakeSessionService
     describe('runs that continue an invocation', () => continuing(service));
     describe('pending calls', () => pending(service));
     describe('the records of a user', () => users(service));
+    describe('the lists over all users', () => overview(service));
   });
 }

@@ -52,9 +52,15 @@ export interface Candidate extends Pick<TakeOptions, 'run' | 'whenBusy' | 'lease
 }
 
 /** The result of a run that wants the session. */
-type Taken =
-  | { state: 'held' | 'refused' | 'free' }
-  | { state: 'busy'; holder?: string; place?: number; isFull: boolean };
+type Taken = { state: 'held' | 'refused' | 'free' } | Busy;
+
+/** The result of a run that waits, or that is to be rejected: then it has no place. */
+export interface Busy {
+  state: 'busy';
+  holder?: string;
+  place?: number;
+  isFull: boolean;
+}
 
 /** The leases and queues of the sessions in this process: the twin of the scripts on Redis. */
 export class LeaseTable {

@@ -76,6 +76,13 @@ export class InMemoryPendingCalls implements PendingCalls {
     return structuredClone(pending.map(({ call }) => call).sort(oldestFirst));
   }
 
+  /** Lists the users of an app who have pending calls, those with the newest first. */
+  waitingUsers(app: string): UserOwner[] {
+    const open = [...this.#calls.values()].filter(({ ref, isOpen }) => isOpen && ref.appName === app);
+    const users = open.sort((a, b) => b.call.created - a.call.created).map(({ ref }) => ref.userId);
+    return [...new Set(users)].map((userId) => ({ appName: app, userId }));
+  }
+
   async ofTool(user: Parameters<PendingCalls['ofTool']>[0], tool: string): Promise<PendingCall[]> {
     return (await this.list(user)).filter(({ name }) => name === tool);
   }

@@ -15,6 +15,8 @@ import type {
   TakeOptions,
 } from '../session-leases.ts';
 import type { UserOwner } from '../user-records.ts';
+import type { Busy } from './lease-table.ts';
+import { isRunOf } from './overview.ts';
 import {
   assertCurrent,
   beginAttempt,
@@ -40,7 +42,9 @@ export class InMemorySessionLeases implements SessionLeases {
     const { resume = '' } = ref;
     const key = keys.session(ref);
     const run = runName(ref);
+    this.#tables.recentRuns.note(ref, options.agent);
     const state = this.#refusal(ref, invocation, options);
+    if (state === 'gone') this.#tables.recentRuns.forget(isRunOf(ref));
     if (state) return { state };
     const hasWaited = invocation.places?.has(run) ?? false;
     const place = invocation.places?.get(run) ?? options.place;
@@ -56,27 +60,35 @@ export class InMemorySessionLeases implements SessionLeases {
     });
     if (result.state === 'free') return { state: 'free' };
     if (result.state === 'refused') return this.#refuse(ref, invocation, limits?.waiting?.refusal);
-    if (result.state === 'busy') {
-      delete invocation.delivery;
-      const { holder, isFull } = result;
-      if (result.place !== undefined) {
-        invocation.places ??= new Map();
-        invocation.places.set(run, result.place);
-        invocation.home = ref.sessionId;
-      } else if (options.whenBusy === 'reject' && options.rejection) {
-        invocation.home = ref.sessionId;
-        endRun(invocation, resume, options.rejection);
-        leases.leave(key, run);
-      }
-      return {
-        state: 'busy',
-        ...(holder !== undefined && { holder: runOfName(holder).invocationId }),
-        ...(isFull && { isFull: true }),
-        ...(result.place === undefined && { isRejected: true }),
-      };
-    }
+    if (result.state === 'busy') return this.#wait(ref, invocation, options, result);
     if (options.agent !== undefined) invocation.agent = options.agent;
     return this.#hold(ref, invocation, options.delivery);
+  }
+
+  /** Leaves a run in the queue of its session, or rejects it. */
+  #wait(
+    ref: InvocationRef,
+    invocation: StoredInvocation,
+    { whenBusy, rejection }: TakeOptions,
+    { holder, isFull, place }: Busy,
+  ): TakenSession {
+    delete invocation.delivery;
+    const run = runName(ref);
+    if (place !== undefined) {
+      invocation.places ??= new Map();
+      invocation.places.set(run, place);
+      invocation.home = ref.sessionId;
+    } else if (whenBusy === 'reject' && rejection) {
+      invocation.home = ref.sessionId;
+      endRun(invocation, ref.resume ?? '', rejection);
+      this.#tables.leases.leave(this.#tables.keys.session(ref), run);
+    }
+    return {
+      state: 'busy',
+      ...(holder !== undefined && { holder: runOfName(holder).invocationId }),
+      ...(isFull && { isFull: true }),
+      ...(place === undefined && { isRejected: true }),
+    };
   }
 
   /** Gives the session to a delivery of a run. */

@@ -30,6 +30,7 @@ import type {
 } from '../session-service.ts';
 import { bringUpToDate, eventReader, readEvent } from './event-log.ts';
 import { InMemoryInvocations } from './invocations.ts';
+import { InMemoryOverview, isRunOf } from './overview.ts';
 import { InMemoryPendingCalls } from './pending-calls.ts';
 import { InMemorySessionLeases } from './session-leases.ts';
 import { InMemorySessionLog } from './session-log.ts';
@@ -46,6 +47,7 @@ export class InMemorySessionService implements SessionService {
   readonly invocations = new InMemoryInvocations(this.#tables);
   readonly pending = new InMemoryPendingCalls(this.#tables);
   readonly users = new InMemoryUserRecords(this.#tables, this.pending);
+  readonly overview = new InMemoryOverview(this.#tables.recentRuns, this.pending);
 
   /** @throws MeshError `invalid_argument` for any option, as there are none */
   constructor(options: Record<string, never> = {}) {
@@ -97,6 +99,7 @@ export class InMemorySessionService implements SessionService {
   }
 
   async deleteSession(ref: SessionRef, options: DeleteSessionOptions = {}): Promise<void> {
+    this.#tables.recentRuns.forget(isRunOf(ref));
     const key = this.#tables.keys.session(ref);
     const page = await this.log.readEvents({ ...ref, limit: Number.MAX_SAFE_INTEGER });
     const calls = page.flatMap(({ event }) => getFunctionCalls(event));

@@ -5,6 +5,7 @@ import { noteIncarnation, type Session } from '../session.ts';
 import type { UserOwner } from '../user-records.ts';
 import { type EventLog, type JsonMap, withPrefix } from './event-log.ts';
 import { LeaseTable } from './lease-table.ts';
+import { RecentRunTable } from './overview.ts';
 import { endsOnly, newInvocation, type StoredInvocation } from './stored-invocation.ts';
 
 export interface StoredSession {
@@ -71,6 +72,7 @@ interface StoredApp {
 export class Tables {
   readonly keys = keys();
   readonly leases = new LeaseTable();
+  readonly recentRuns = new RecentRunTable();
   readonly #apps = new Map<string, StoredApp>();
 
   /** Returns the data of a user; undefined for an unknown user. */

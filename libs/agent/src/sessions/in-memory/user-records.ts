@@ -3,6 +3,7 @@ import { runOfName } from '../../events/run-ids.ts';
 import type { InvocationRef } from '../invocations.ts';
 import type { DeletedRecords, KeptSession, UserOwner, UserRecords } from '../user-records.ts';
 import { withPrefix } from './event-log.ts';
+import { isRunOf } from './overview.ts';
 import type { InMemoryPendingCalls } from './pending-calls.ts';
 import type { Tables } from './tables.ts';
 
@@ -45,6 +46,7 @@ export class InMemoryUserRecords implements UserRecords {
     const [stateKeys, others] = [user?.state?.size ?? 0, user?.invocations.size ?? 0];
     delete user?.state;
     user?.invocations.clear();
+    this.#tables.recentRuns.forget(isRunOf({ appName, userId }));
     return { stateKeys, pending: this.#pending.forgetUser({ appName, userId }), others };
   }
 }

@@ -1,0 +1,90 @@
+import type { Question } from '@agentmesh/client';
+import { useState } from 'preact/hooks';
+import { useAct } from './hooks.ts';
+import { Failure, Field } from './parts.tsx';
+import { SchemaForm } from './schema-form.tsx';
+import { json } from './words.ts';
+
+interface QuestionArgs {
+  originalFunctionCall?: { name?: string; args?: unknown };
+  toolConfirmation?: { hint?: string; payload?: unknown; payloadSchema?: unknown };
+  message?: unknown;
+  responseSchema?: unknown;
+  payload?: unknown;
+}
+
+/** Returns the question of a call in words. */
+export function questionText({ kind, name, args }: Pick<Question, 'kind' | 'name' | 'args'>): string {
+  const { originalFunctionCall: call, toolConfirmation, message } = args as QuestionArgs;
+  const called = call ? `${call.name}(${json(call.args ?? {})})` : name;
+  switch (kind) {
+    case 'confirmation':
+      return `May ${called} be called? ${ownHint(toolConfirmation?.hint)}`.trim();
+    case 'input':
+      return typeof message === 'string' ? message : 'An agent asks for an answer.';
+    case 'credential':
+      return `${called} needs a sign-in of the user.`;
+    case 'result':
+      return `${name}(${json(args)}) has no outcome yet.`;
+  }
+}
+
+/** Returns a hint of the tool; the usual hint says how programs answer. */
+function ownHint(hint = ''): string {
+  return hint.includes('{"confirmed": true}') ? '' : hint;
+}
+
+interface AnswerFormProps {
+  question: Pick<Question, 'kind' | 'name' | 'args'>;
+  /** Sends the response of the call. */
+  onAnswer(response: Record<string, unknown>): Promise<void>;
+}
+
+/** The form that answers a question, made from the schema of its answer. */
+export function AnswerForm({ question, onAnswer }: AnswerFormProps) {
+  const { kind, args } = question;
+  const { toolConfirmation, responseSchema, payload } = args as QuestionArgs;
+  const proposed = kind === 'confirmation' ? toolConfirmation?.payload : payload;
+  const schema = kind === 'confirmation' ? toolConfirmation?.payloadSchema : responseSchema;
+  const [value, setValue] = useState<unknown>(proposed);
+  const [text, setText] = useState('');
+  const { isBusy, error, act } = useAct();
+  if (kind === 'credential')
+    return <p class="hint">Only the user can sign in, in the program of the conversation.</p>;
+  const hasForm = schema !== undefined || proposed !== undefined || kind === 'result';
+  const needsValue = kind !== 'confirmation' && hasForm;
+  const send = (response: Record<string, unknown>) => act(() => onAnswer(response));
+  const answer = () => {
+    if (kind === 'confirmation')
+      return send({ confirmed: true, ...(value !== undefined && { payload: value }) });
+    if (!hasForm) return send({ result: text });
+    const isObject = typeof value === 'object' && value !== null && !Array.isArray(value);
+    send(isObject ? { ...value } : { result: value });
+  };
+  return (
+    <form
+      class="answer"
+      onSubmit={(event) => {
+        event.preventDefault();
+        answer();
+      }}
+    >
+      {hasForm ? (
+        <SchemaForm schema={schema} value={value} onInput={setValue} />
+      ) : (
+        kind === 'input' && <Field label="Answer" value={text} onInput={setText} isRequired />
+      )}
+      <span class="buttons">
+        <button type="submit" class="main" disabled={isBusy || (needsValue && value === undefined)}>
+          {kind === 'confirmation' ? 'Approve' : 'Answer'}
+        </button>
+        {kind === 'confirmation' && (
+          <button type="button" disabled={isBusy} onClick={() => send({ confirmed: false })}>
+            Reject
+          </button>
+        )}
+      </span>
+      <Failure error={error} />
+    </form>
+  );
+}

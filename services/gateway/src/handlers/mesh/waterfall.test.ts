@@ -1,0 +1,68 @@
+import { createEvent } from '@agentmesh/agent';
+import { replicaKey } from '@agentmesh/protocol';
+import { expect, it } from 'vitest';
+import { barsOf, tokensIn } from './waterfall.ts';
+
+const at = (timestamp: number, author: string, replica: string, fields: object = {}) => ({
+  ...createEvent({ invocationId: 'i', author, ...fields }),
+  timestamp,
+  ...(author !== 'user' && { customMetadata: { [replicaKey]: replica } }),
+});
+const says = (text: string) => ({ content: { role: 'model', parts: [{ text }] } });
+const calls = (id: string, name: string) => ({
+  content: { role: 'model', parts: [{ functionCall: { id, name, args: { a: 1 } } }] },
+});
+const answers = (id: string, name: string, response: object) => ({
+  content: { role: 'user', parts: [{ functionResponse: { id, name, response } }] },
+});
+const usage = { modelVersion: 'm', usageMetadata: { promptTokenCount: 5, candidatesTokenCount: 2 } };
+
+it('shows agents with their model calls and tool calls, and a takeover', () => {
+  const events = [
+    at(1_000, 'user', '', says('hello')),
+    at(1_200, 'shop', 'shop-1', { ...usage, ...calls('c1', 'look') }),
+    at(1_500, 'shop', 'shop-2', answers('c1', 'look', { error: 'broken' })),
+    at(1_900, 'shop', 'shop-2', { ...usage, ...says('done') }),
+  ];
+  const bars = barsOf({ parent: 'i', events, isOpen: false });
+  expect(bars).toMatchObject([
+    { kind: 'agent', name: 'shop', parent: 'i', from: 1_000, to: 1_900, replicas: ['shop-1', 'shop-2'] },
+    { kind: 'model', name: 'm', from: 1_000, to: 1_200, tokens: { input: 5, output: 2 }, output: '→ look' },
+    { kind: 'tool', name: 'look', from: 1_200, to: 1_500, error: 'broken', input: '{"a":1}' },
+    { kind: 'model', from: 1_500, to: 1_900, output: 'done' },
+  ]);
+  expect(new Set(bars.map(({ id }) => id)).size).toBe(bars.length);
+  expect(tokensIn(events)).toEqual({ input: 10, output: 4 });
+});
+
+it('shows a question as a wait, which ends with its answer', () => {
+  const asks = at(2_000, 'shop', 'shop-1', {
+    ...calls('q', 'adk_request_confirmation'),
+    longRunningToolIds: ['q'],
+  });
+  const [, wait] = barsOf({ parent: 'i', events: [asks], isOpen: false });
+  expect(wait).toMatchObject({ kind: 'wait', from: 2_000 });
+  expect(wait).not.toHaveProperty('to');
+  const answer = at(9_000, 'user', '', answers('q', 'adk_request_confirmation', { confirmed: true }));
+  expect(barsOf({ parent: 'i', events: [asks, answer], isOpen: false })[1]).toMatchObject({ to: 9_000 });
+});
+
+it('begins a step of a parallel agent at the event before it on its branch', () => {
+  const events = [
+    at(1_000, 'user', '', says('go')),
+    at(1_400, 'one', 'r', { ...usage, ...says('1'), branch: 'all.one' }),
+    at(1_700, 'two', 'r', { ...usage, ...says('2'), branch: 'all.two' }),
+  ];
+  const models = barsOf({ parent: 'i', events, isOpen: false }).filter(({ kind }) => kind === 'model');
+  expect(models.map(({ from, to }) => [from, to])).toEqual([
+    [1_000, 1_400],
+    [1_000, 1_700],
+  ]);
+});
+
+it('leaves the last agent open while the invocation goes on, and cuts long texts', () => {
+  const events = [at(1_000, 'shop', 'r', { ...usage, ...says('x'.repeat(5_000)) })];
+  const [agent, model] = barsOf({ parent: 'i', events, isOpen: true });
+  expect(agent).not.toHaveProperty('to');
+  expect(model?.output).toHaveLength(2_001);
+});

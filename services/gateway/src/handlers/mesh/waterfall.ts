@@ -1,0 +1,168 @@
+import { getFunctionCalls, getFunctionResponses } from '@agentmesh/agent';
+import { questionNames } from '@agentmesh/agent/internal';
+import { type Event, replicaKey } from '@agentmesh/protocol';
+
+/** A part of an invocation, in the form of a bar. Times are in ms since 1970. */
+export interface Bar {
+  id: string;
+  /** The bar that contains this one; absent for the invocation. */
+  parent?: string;
+  kind: 'invocation' | 'agent' | 'model' | 'tool' | 'wait';
+  name: string;
+  from: number;
+  /** Absent while it goes on, and for a call that has no result. */
+  to?: number;
+  /** The processes that made the events, in order: more than one after a takeover. */
+  replicas: string[];
+  tokens?: { input: number; output: number };
+  /** The message of a failure. */
+  error?: string;
+  /** The arguments of a call, and its result or a model's answer, as text that may be cut. */
+  input?: string;
+  output?: string;
+}
+
+/** The events of an invocation in one session. */
+export interface Part {
+  /** The bar that contains the part. */
+  parent: string;
+  events: readonly Event[];
+  /** True while the invocation goes on. */
+  isOpen: boolean;
+}
+
+/** The longest text of an input or an output, in characters. */
+const mostText = 2_000;
+
+/**
+ * Returns the bars of a part: one for each agent, in it its model calls and calls of tools. The log holds the ends of
+ * steps: the begin of a step is the event before it on the same branch.
+ */
+export function barsOf({ parent, events, isOpen }: Part): Bar[] {
+  const steps = events.map((event, at) => ({ event, from: beginOf(events, at) }));
+  const ofAgents = steps.filter(({ event: { author } }) => author !== undefined && author !== 'user');
+  const responses = new Map(
+    events.flatMap((event) =>
+      getFunctionResponses(event).map((response) => [response.id ?? '', { event, response }] as const),
+    ),
+  );
+  const agents = Map.groupBy(ofAgents, ({ event: { author, branch = '' } }) => `${branch}/${author}`);
+  const last = events.at(-1);
+  return [...agents].flatMap(([key, work]) => {
+    const id = `${parent}/${key}`;
+    const [first] = work;
+    const end = work.at(-1)?.event;
+    const failed = work.find(({ event }) => event.errorCode !== undefined)?.event;
+    const goesOn = isOpen && end === last && end?.content !== undefined;
+    const agent: Bar = {
+      ...{ id, parent, kind: 'agent', name: first?.event.author ?? '', from: first?.from ?? 0 },
+      ...(!goesOn && end && { to: end.timestamp }),
+      replicas: replicasOf(work.map(({ event }) => event)),
+      ...(failed && { error: failed.errorMessage ?? failed.errorCode ?? 'failed' }),
+    };
+    const inner = work.flatMap(({ event, from }) => [
+      ...modelBars(event, from, id),
+      ...callBars(event, id, responses),
+    ]);
+    return [agent, ...inner];
+  });
+}
+
+/** Returns the processes that made events, each time another one went on. */
+export function replicasOf(events: readonly Event[]): string[] {
+  const replicas = events.flatMap(({ customMetadata }) => {
+    const replica = customMetadata?.[replicaKey];
+    return typeof replica === 'string' ? [replica] : [];
+  });
+  return replicas.filter((replica, at) => replica !== replicas[at - 1]);
+}
+
+/** Returns the tokens of events; undefined without any. */
+export function tokensIn(events: readonly Event[]): { input: number; output: number } | undefined {
+  const usages = events.flatMap(({ usageMetadata }) => usageMetadata ?? []);
+  if (usages.length === 0) return undefined;
+  const sum = (numbers: (number | undefined)[]) =>
+    numbers.reduce<number>((total, each) => total + (each ?? 0), 0);
+  return {
+    input: sum(usages.map(({ promptTokenCount }) => promptTokenCount)),
+    output: sum(
+      usages.flatMap(({ candidatesTokenCount, thoughtsTokenCount }) => [
+        candidatesTokenCount,
+        thoughtsTokenCount,
+      ]),
+    ),
+  };
+}
+
+function beginOf(events: readonly Event[], at: number): number {
+  const event = events[at];
+  const { branch = '', timestamp = 0 } = event ?? {};
+  const before = events
+    .slice(0, at)
+    .findLast(
+      (each) => branch === (each.branch ?? '') || branch.startsWith(`${each.branch ?? ''}.`) || !each.branch,
+    );
+  return Math.min(before?.timestamp ?? timestamp, timestamp);
+}
+
+/** Returns the bar of the model call that an event ends, if a model made the event. */
+function modelBars(event: Event, from: number, parent: string): Bar[] {
+  const { usageMetadata, modelVersion, finishReason, content, timestamp, errorMessage } = event;
+  if (!usageMetadata && modelVersion === undefined && finishReason === undefined) return [];
+  const tokens = tokensIn([event]);
+  const text = content?.parts?.map(
+    (part) => part.text ?? (part.functionCall ? `→ ${part.functionCall.name}` : ''),
+  );
+  return [
+    {
+      ...{ id: `${parent}/model ${event.id}`, parent, kind: 'model', name: modelVersion ?? 'model' },
+      ...{ from, to: timestamp, replicas: replicasOf([event]) },
+      ...(tokens && { tokens }),
+      ...(errorMessage !== undefined && { error: errorMessage }),
+      ...(text && { output: cut(text.filter(Boolean).join('\n')) }),
+    },
+  ];
+}
+
+type Responses = ReadonlyMap<
+  string,
+  { event: Event; response: { response?: Record<string, unknown> | undefined } }
+>;
+
+/** Returns the bars of the calls of an event, up to their last results. */
+function callBars(event: Event, parent: string, responses: Responses): Bar[] {
+  return getFunctionCalls(event).map(({ id = '', name = '', args }) => {
+    const answer = responses.get(id);
+    const isLong = event.longRunningToolIds?.includes(id) ?? false;
+    const waits = isQuestion(name) || (isLong && answer?.event.author === 'user');
+    const failure = answer?.response.response?.error;
+    return {
+      ...{ id: callBarId(parent, id), parent, kind: waits ? 'wait' : 'tool', name, from: event.timestamp },
+      ...(answer && { to: answer.event.timestamp }),
+      replicas: replicasOf([event]),
+      ...(failure !== undefined && {
+        error: cut(typeof failure === 'string' ? failure : JSON.stringify(failure)),
+      }),
+      input: cut(JSON.stringify(args ?? {})),
+      ...(answer && { output: cut(JSON.stringify(answer.response.response ?? {})) }),
+    } satisfies Bar;
+  });
+}
+
+function isQuestion(name: string): boolean {
+  return Object.values<string>(questionNames).includes(name);
+}
+
+/** Returns the id of the bar of a call. */
+function callBarId(parent: string, callId: string): string {
+  return `${parent}/call ${callId}`;
+}
+
+/** Returns the id of the call of a bar; undefined for another bar. */
+export function callOfBar({ id }: Bar): string | undefined {
+  return /\/call ([^/]*)$/.exec(id)?.[1];
+}
+
+function cut(text: string): string {
+  return text.length <= mostText ? text : `${text.slice(0, mostText)}…`;
+}
