@@ -1,4 +1,8 @@
-import type { ServiceProcess } from '@agentmesh/cli/local';
+import { rmSync } from 'node:fs';
+import { mkdtemp } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { type MeshAccounts, openMeshAccounts, type ServiceProcess } from '@agentmesh/cli/local';
 import { agentConfig } from '@agentmesh/mesh';
 import { serviceConfig } from '@agentmesh/service';
 import type { Sample } from './samples.ts';
@@ -38,4 +42,22 @@ export async function startAll(
   // The first service failed by itself, the other services because of it.
   if (reasons.length > 0) throw reasons[0];
   return started.filter((service) => service !== undefined);
+}
+
+/**
+ * Opens the accounts of own servers in the JWT form: for a mesh that services may join, with keys in its data folder,
+ * and for tests of this form (`MESH_TEST_ACCOUNTS=jwt`), whose keys end with the mesh. Undefined for accounts in the
+ * configuration file.
+ */
+export async function openJwtAccounts(
+  { joinable, dataDir }: { joinable?: boolean; dataDir?: string },
+  owners: AsyncDisposableStack,
+): Promise<MeshAccounts | undefined> {
+  const runs = process.env.MESH_TEST_SERVERS === 'docker' ? 'docker' : 'local';
+  if (joinable && dataDir !== undefined) return await openMeshAccounts({ dataDir, runs });
+  if (process.env.MESH_TEST_ACCOUNTS !== 'jwt') return undefined;
+  if (dataDir !== undefined) return await openMeshAccounts({ dataDir, runs });
+  const folder = await mkdtemp(join(tmpdir(), 'agentmesh-accounts-'));
+  owners.defer(() => rmSync(folder, { recursive: true, force: true }));
+  return await openMeshAccounts({ dataDir: folder, runs });
 }

@@ -4,7 +4,6 @@ import {
   credentialKeysFor,
   environmentOf,
   type OwnServer,
-  openMeshAccounts,
   readPlace,
   removeOtherCards,
   type ServiceProcess,
@@ -28,7 +27,7 @@ import {
 } from '@agentmesh/mesh';
 import { credentialKeysVariable } from '@agentmesh/protocol';
 import { connectRedisStore } from '@agentmesh/store';
-import { assertSettings, isFiner, startAll } from './launch-steps.ts';
+import { assertSettings, isFiner, openJwtAccounts, startAll } from './launch-steps.ts';
 import { assertDistinct, type Sample, samples } from './samples.ts';
 import { startScriptedModels } from './scripted-models.ts';
 
@@ -131,11 +130,7 @@ export async function launchMesh(options: LaunchOptions = {}): Promise<LocalMesh
   let natsUrl = options.natsUrl ?? process.env.NATS_URL;
   const ownNats = !natsUrl;
   const manifests = services.map(({ manifest }) => manifest);
-  const runs = process.env.MESH_TEST_SERVERS === 'docker' ? 'docker' : 'local';
-  const accounts =
-    options.joinable && ownNats && dataDir !== undefined
-      ? await openMeshAccounts({ dataDir, runs })
-      : undefined;
+  const accounts = ownNats ? await openJwtAccounts(options, owners) : undefined;
   if (!natsUrl) {
     const inFile = natsAccounts({ services: manifests, password: passwordOf });
     const port = place.natsPort;

@@ -23,22 +23,13 @@ const appName = 'bench_app';
 /** The number of past turns in a long session. */
 export const pastTurns = 500;
 
-/**
- * Makes the cases of the benchmark.
- *
- * @param isWanted tells whether a case whose id begins so is wanted; cases that are made at once are always there
- */
-export async function benchCases(
-  mesh: Mesh,
-  raw: NatsConnection,
-  floor: Floor,
-  isWanted: (group: string) => boolean,
-): Promise<Case[]> {
+/** Makes all cases of the benchmark. */
+export function benchCases(mesh: Mesh, raw: NatsConnection, floor: Floor): Case[] {
   return [
     ...requestCases(mesh, raw, floor),
     ...durableCases(mesh, floor),
     ...inProcessCases(),
-    ...(isWanted('long') ? await longSessionCases(mesh) : []),
+    ...longSessionCases(mesh),
   ];
 }
 
@@ -152,23 +143,28 @@ function inProcessCases(): Case[] {
   }));
 }
 
-/** Makes the cases of turns in sessions that already have {@link pastTurns} turns. */
-async function longSessionCases(mesh: Mesh): Promise<Case[]> {
+/** Makes the cases of turns in sessions that already have {@link pastTurns} turns. Their first use makes the past. */
+function longSessionCases(mesh: Mesh): Case[] {
   const adk = new AdkRunner({ agent: instantAdkAgent('turn_agent'), appName });
-  const { id: sessionId } = await adk.sessionService.createSession({ appName, userId: 'bench' });
-  const durable = await newSession(mesh, 'long');
-  for (let turn = 0; turn < pastTurns; turn += 1) {
-    await turnIn(mesh, durable, question, 3);
-    await turnInProcess(adk, sessionId);
-  }
+  let past: Promise<{ durable: Place; adkSession: string }> | undefined;
+  const makePast = async () => {
+    const { id: adkSession } = await adk.sessionService.createSession({ appName, userId: 'bench' });
+    const durable = await newSession(mesh, 'long');
+    for (let turn = 0; turn < pastTurns; turn += 1) {
+      await turnIn(mesh, durable, question, 3);
+      await turnInProcess(adk, adkSession);
+    }
+    return { durable, adkSession };
+  };
+  const sessions = () => (past ??= makePast());
   return [
     {
       ...{ id: 'long-turn', name: `durable turn after ${pastTurns} turns`, inFlight: 1, count: 50 },
-      once: () => turnIn(mesh, durable, question, 3),
+      once: async () => await turnIn(mesh, (await sessions()).durable, question, 3),
     },
     {
       ...{ id: 'long-adk', name: `ADK's InMemoryRunner after ${pastTurns} turns`, inFlight: 1, count: 20 },
-      once: () => turnInProcess(adk, sessionId),
+      once: async () => await turnInProcess(adk, (await sessions()).adkSession),
     },
   ];
 }

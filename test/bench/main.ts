@@ -3,9 +3,10 @@
  * same messages and commits by the client libraries alone; ADK in one process; the costs of a process. Needs
  * Linux.
  *
- * `npm run bench -- [--rounds 5] [--only <beginnings of cases' ids, with commas>] [--json <file>] [--keep] [--profile <folder>]`
+ * `npm run bench -- [--rounds 5] [--only <beginnings of cases' ids and numbers in flight, such as "turn 64,ask">] [--json <file>] [--keep] [--profile <folder>]`
  *
- * `npm run bench -- --trace <case's id>` prints what Redis does for one repetition of a case instead.
+ * `npm run bench -- --trace <case's id>` prints the messages to (>) and from (<) NATS and the requests to Redis of one
+ * repetition of a case instead, and the commands within the requests.
  */
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -14,7 +15,7 @@ import { provision } from '@agentmesh/bus';
 import { connectMesh } from '@agentmesh/mesh';
 import { AsyncDisposableStack } from '@agentmesh/protocol';
 import { createLogger } from '@agentmesh/service';
-import { startNats, startRedis, until } from '@agentmesh/testing';
+import { natsMessages, startNats, startRedis, startTcpProxy, until } from '@agentmesh/testing';
 import { connect } from '@nats-io/transport-node';
 import { benchCases, type Case } from './cases.ts';
 import { countCommands } from './count-commands.ts';
@@ -52,11 +53,24 @@ await using nats = await startNats();
 await using redis = await startRedis({ appendOnly: true });
 const names = ['echo_agent', 'turn_agent', 'steps_agent', 'slow_agent', 'idle_agent', floorAgent];
 await provision({ url: nats.url, agents: [...names, ...hops.map(hopAgent)], tools: ['get_stock_price'] });
-await using tool = await spawnAgents('tool-agent.ts', nats.url, redis.url);
-await using agents = await spawnAgents('agents.ts', nats.url, redis.url);
+let print: ((line: string) => void) | undefined;
+const { hostname: host, port } = new URL(nats.url);
+await using tap =
+  values.trace === undefined
+    ? undefined
+    : await startTcpProxy({
+        ...{ host, port: Number(port) },
+        rewrite: natsMessages(({ direction, subject, body }) => {
+          print?.(`${direction === 'up' ? '>' : '<'} ${subject} ${body.length} characters`);
+          return 'pass';
+        }),
+      });
+const natsUrl = tap ? `nats://127.0.0.1:${tap.port}` : nats.url;
+await using tool = await spawnAgents('tool-agent.ts', natsUrl, redis.url);
+await using agents = await spawnAgents('agents.ts', natsUrl, redis.url);
 await using floorProcess = await spawnAgents('floor/floor-agent.ts', nats.url, redis.url);
 const log = createLogger({ service: 'bench', replica: 'driver', level: 'warn' });
-await using mesh = await connectMesh({ service: 'driver', natsUrl: nats.url, redisUrl: redis.url, log });
+await using mesh = await connectMesh({ service: 'driver', natsUrl, redisUrl: redis.url, log });
 await until(() => mesh.bus.directory.get('tool', 'get_stock_price'), { what: 'the card of the tool' });
 const raw = await connect({ servers: nats.url, noAsyncTraces: true });
 const floor = openFloor(raw, redis.url);
@@ -76,7 +90,7 @@ const wanted = values.trace ?? values.only;
 const isWanted = (group: string) =>
   wanted.split(',').some((each) => group.startsWith(each) || each.startsWith(group));
 const all = [
-  ...(await benchCases(mesh, raw, floor, isWanted)),
+  ...benchCases(mesh, raw, floor),
   ...(await otherCases(others, { mesh, raw, natsUrl: nats.url, redisUrl: redis.url, isWanted })),
 ];
 if (values.trace !== undefined) {
@@ -85,7 +99,9 @@ if (values.trace !== undefined) {
   await raw.close();
   process.exit();
 }
-const cases = all.filter(({ id }) => values.only.split(',').some((each) => id.startsWith(each)));
+const cases = all.filter(({ id, inFlight }) =>
+  values.only.split(',').some((each) => `${id} ${inFlight}`.startsWith(each)),
+);
 const measured = new Map<Case, Round[]>(cases.map((each) => [each, []]));
 for (let round = 0; round <= rounds; round += 1) {
   for (const each of cases) {
@@ -128,7 +144,8 @@ async function trace(id: string): Promise<void> {
       `--trace: there is no case ${id}; the cases are ${all.map((each) => each.id).join(', ')}`,
     );
   for (let n = 0; n < 5; n += 1) await traced.once();
-  await countCommands(redis.url, traced.once, (line) => process.stdout.write(`${line}\n`));
+  print = (line) => process.stdout.write(`${line}\n`);
+  await countCommands(redis.url, traced.once, print);
 }
 
 /** Measures one round of a case. */

@@ -8,6 +8,7 @@ import { agentManifest, provisionUser } from '@agentmesh/mesh';
 import { latestFunctionResponses, type ScriptedGemini, startScriptedGemini } from '@agentmesh/testing';
 import { type Browser, chromium, type Page } from 'playwright-core';
 import { afterAll, beforeAll, expect, it, vi } from 'vitest';
+import { loginVariables } from '../nats-login.ts';
 import { type RoundRobin, startRoundRobin } from '../round-robin.ts';
 import { serveChat } from './chat.fixture.ts';
 import { deskApp } from './desk/src/agent.ts';
@@ -66,9 +67,8 @@ afterAll(async () => {
 });
 
 async function createKey(...words: string[]): Promise<string> {
-  const { user, pass } = mesh.login(provisionUser);
   const env = {
-    ...{ PATH: process.env.PATH, NATS_URL: mesh.natsUrl, MESH_NATS_USER: user, MESH_NATS_PASSWORD: pass },
+    ...{ PATH: process.env.PATH, NATS_URL: mesh.natsUrl, ...loginVariables(mesh.login(provisionUser)) },
     REDIS_URL: mesh.redisUrlOf(provisionUser),
   };
   const { stdout } = await promisify(execFile)(

@@ -10,6 +10,7 @@ import { samples } from '@agentmesh/deploy/samples';
 import { provisionUser } from '@agentmesh/mesh';
 import { exportJWK, generateKeyPair, SignJWT } from 'jose';
 import { afterAll, beforeAll, expect, it, vi } from 'vitest';
+import { loginVariables } from '../nats-login.ts';
 
 const root = join(import.meta.dirname, '../..');
 const page = readFileSync(join(root, 'docs/access.md'), 'utf8');
@@ -34,9 +35,8 @@ async function runBlock(
   gatewayUrl: string,
   more: Record<string, string> = {},
 ): Promise<string> {
-  const { user, pass } = mesh.login(provisionUser);
   const env = {
-    ...{ PATH: process.env.PATH, NATS_URL: mesh.natsUrl, MESH_NATS_USER: user, MESH_NATS_PASSWORD: pass },
+    ...{ PATH: process.env.PATH, NATS_URL: mesh.natsUrl, ...loginVariables(mesh.login(provisionUser)) },
     ...{ REDIS_URL: mesh.redisUrlOf(provisionUser), ...more },
   };
   const command = `agentmesh() { ${process.execPath} ${root}/libs/cli/src/main.ts "$@"; }`;

@@ -14,6 +14,7 @@ import {
 } from '@agentmesh/testing';
 import { connect } from '@nats-io/transport-node';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { natsLogin } from '../nats-login.ts';
 import { lastText, restClient } from '../rest-client.ts';
 import { archivist, copyFile, helper } from './artifacts/definitions.ts';
 
@@ -92,7 +93,10 @@ async function download(session: string, name: string) {
 
 /** Returns the number of messages in the bucket of files: 320 for 40 MiB that a keeper stores. */
 async function storedPieces(): Promise<number> {
-  const login = { ...mesh.login(provisionUser), inboxPrefix: subjects().inboxPrefix(provisionUser) };
+  const login = {
+    ...natsLogin(mesh.login(provisionUser)),
+    inboxPrefix: subjects().inboxPrefix(provisionUser),
+  };
   const connection = await connect({ servers: mesh.natsUrl, ...login });
   const answer = await connection.request(`$JS.API.STREAM.INFO.OBJ_${subjects().artifactBucket}`);
   await connection.close();

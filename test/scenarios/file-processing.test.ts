@@ -8,6 +8,7 @@ import { until } from '@agentmesh/testing';
 import { connect, type NatsConnection } from '@nats-io/transport-node';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { runDocCommands } from '../doc-commands.ts';
+import { natsLogin } from '../nats-login.ts';
 import { lastText, restClient } from '../rest-client.ts';
 
 const app = 'file_app';
@@ -31,7 +32,7 @@ beforeAll(async () => {
   nats = await connect({
     servers: mesh.natsUrl,
     inboxPrefix: subjects().inboxPrefix('client'),
-    ...mesh.login('client'),
+    ...natsLogin(mesh.login('client')),
   });
 });
 afterAll(async () => {

@@ -19,9 +19,16 @@ beforeAll(async () => {
     services: samples.filter(({ manifest }) => manifest.name === 'stock_agent'),
     model: 'scripted',
   });
-  const { user, pass } = mesh.login('gateway');
+  const { user, pass, credsFile } = mesh.login('gateway');
   connected = await connectMesh({
-    ...{ service: 'gateway', user, password: pass, natsUrl: mesh.natsUrl, redisUrl: mesh.redisUrl },
+    ...{
+      service: 'gateway',
+      user,
+      password: pass,
+      credsFile,
+      natsUrl: mesh.natsUrl,
+      redisUrl: mesh.redisUrl,
+    },
     log: createLogger({ service: 'gateway', replica: 'test', level: 'silent' }),
   });
 });

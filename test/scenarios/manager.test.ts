@@ -5,6 +5,7 @@ import { type Event, subjects } from '@agentmesh/protocol';
 import { latestFunctionResponses, type ScriptedGemini, startScriptedGemini, until } from '@agentmesh/testing';
 import { connect, type NatsConnection } from '@nats-io/transport-node';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
+import { natsLogin } from '../nats-login.ts';
 import { teller } from './manager/src/agent.ts';
 
 const app = 'bank_app';
@@ -39,7 +40,7 @@ afterAll(async () => {
 });
 
 const login = (user: string): Promise<NatsConnection> =>
-  connect({ servers: mesh.natsUrl, inboxPrefix: names.inboxPrefix(user), ...mesh.login(user) });
+  connect({ servers: mesh.natsUrl, inboxPrefix: names.inboxPrefix(user), ...natsLogin(mesh.login(user)) });
 
 /** Sends a run of the user u1, as the proxy sends it for a person. */
 async function send(session: string, parts: unknown[], headers: Record<string, string>) {

@@ -6,6 +6,7 @@ import { latestFunctionResponses, type ScriptedGemini, startScriptedGemini, unti
 import { connect, type NatsConnection } from '@nats-io/transport-node';
 import { Redis } from 'ioredis';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { natsLogin } from '../nats-login.ts';
 import { restClient } from '../rest-client.ts';
 import { clerk, copy } from './operations/definitions.ts';
 
@@ -54,7 +55,7 @@ function nameOf(service: string): string {
 }
 
 const login = (user: string): Promise<NatsConnection> =>
-  connect({ servers: mesh.natsUrl, inboxPrefix: names.inboxPrefix(user), ...mesh.login(user) });
+  connect({ servers: mesh.natsUrl, inboxPrefix: names.inboxPrefix(user), ...natsLogin(mesh.login(user)) });
 
 describe('a process has the name of its log', () => {
   it('in its events, and in the jobs that it holds', async () => {

@@ -12,6 +12,7 @@ import {
 } from '@agentmesh/testing';
 import { connect, type NatsConnection } from '@nats-io/transport-node';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { natsLogin } from '../nats-login.ts';
 import { lastText, restClient } from '../rest-client.ts';
 import { clerk, copy } from './operations/definitions.ts';
 
@@ -52,12 +53,10 @@ beforeAll(async () => {
   });
   workers.push(...mesh.processes, ...(await Promise.all([mesh.start(agent), mesh.start(tool)])));
   client = restClient(mesh.gatewayUrl);
-  const { user, pass } = mesh.login('client');
   outside = await connect({
     servers: mesh.natsUrl,
     inboxPrefix: names.inboxPrefix('client'),
-    ...(user !== undefined && { user }),
-    ...(pass !== undefined && { pass }),
+    ...natsLogin(mesh.login('client')),
   });
 }, 60_000);
 afterAll(async () => {
@@ -221,7 +220,7 @@ describe('a call with a deadline', () => {
     });
     expect(late.status).toBe(412);
     const letters: DeadLetter[] = [];
-    const operator = await connect({ servers: mesh.natsUrl, ...mesh.login('provision') });
+    const operator = await connect({ servers: mesh.natsUrl, ...natsLogin(mesh.login('provision')) });
     operator.subscribe(names.dead('agent', 'clerk'), {
       callback: (_error, message) => void letters.push(message.json<DeadLetter>()),
     });

@@ -5,6 +5,7 @@ import { every, everySession, subjects } from '@agentmesh/protocol';
 import { until } from '@agentmesh/testing';
 import { connect, type NatsConnection } from '@nats-io/transport-node';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { natsLogin } from '../nats-login.ts';
 
 let mesh: LocalMesh;
 let tool: NatsConnection;
@@ -24,7 +25,11 @@ afterAll(async () => {
 });
 
 function login(user: string): Promise<NatsConnection> {
-  return connect({ servers: mesh.natsUrl, inboxPrefix: names.inboxPrefix(user), ...mesh.login(user) });
+  return connect({
+    servers: mesh.natsUrl,
+    inboxPrefix: names.inboxPrefix(user),
+    ...natsLogin(mesh.login(user)),
+  });
 }
 
 async function isRefused(connection: NatsConnection, subject: string, queue?: string): Promise<boolean> {

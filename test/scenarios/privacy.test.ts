@@ -16,6 +16,7 @@ import {
 import { connect } from '@nats-io/transport-node';
 import { Redis } from 'ioredis';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { loginVariables, natsLogin } from '../nats-login.ts';
 import { restClient } from '../rest-client.ts';
 import { assistant, desk, keeper, slow } from './privacy/definitions.ts';
 import { redisValues } from './sign-in/redis-values.ts';
@@ -76,13 +77,11 @@ async function live(userId: string): Promise<string> {
 
 /** Runs the operators' command, without the keys that open credentials. */
 function command(...words: string[]) {
-  const { user = '', pass = '' } = mesh.login(provisionUser);
   const env = {
     PATH: process.env.PATH,
     NATS_URL: mesh.natsUrl,
     REDIS_URL: mesh.redisUrl,
-    MESH_NATS_USER: user,
-    MESH_NATS_PASSWORD: pass,
+    ...loginVariables(mesh.login(provisionUser)),
   };
   const child = spawn(process.execPath, ['libs/cli/src/main.ts', ...words], { cwd: root, env });
   const said = { out: '', err: '' };
@@ -113,8 +112,7 @@ interface StoredMessage {
 
 /** Finds a text in the subjects and messages of all NATS streams. */
 async function natsTraces(text: string): Promise<string[]> {
-  const { user, pass } = mesh.login(provisionUser);
-  const connection = await connect({ servers: mesh.natsUrl, ...(user && { user }), ...(pass && { pass }) });
+  const connection = await connect({ servers: mesh.natsUrl, ...natsLogin(mesh.login(provisionUser)) });
   const ask = async <T>(subject: string, body: object) =>
     (await connection.request(`$JS.API.${subject}`, JSON.stringify(body))).json<T>();
   const { streams } = await ask<{ streams: Stream[] }>('STREAM.LIST', {});

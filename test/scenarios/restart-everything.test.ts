@@ -10,6 +10,7 @@ import { until } from '@agentmesh/testing';
 import { connect } from '@nats-io/transport-node';
 import { Redis } from 'ioredis';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { natsLogin } from '../nats-login.ts';
 import { lastText, restClient } from '../rest-client.ts';
 
 const app = 'reimbursement_app';
@@ -70,7 +71,7 @@ describe('an approval after a restart of all processes', () => {
     const outside = await connect({
       servers: second.natsUrl,
       inboxPrefix: subjects().inboxPrefix('client'),
-      ...second.login('client'),
+      ...natsLogin(second.login('client')),
     });
     // Publishes twice, as a program does that is not sure of the first time.
     for (let n = 0; n < 2; n += 1) {

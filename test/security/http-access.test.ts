@@ -15,6 +15,7 @@ import { latestFunctionResponses, type ScriptedGemini, startScriptedGemini, unti
 import { connect, headers as natsHeaders } from '@nats-io/transport-node';
 import { Redis } from 'ioredis';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
+import { loginVariables, natsLogin } from '../nats-login.ts';
 import { lastText } from '../rest-client.ts';
 import { deskApp, whoami } from './caller/definitions.ts';
 
@@ -57,9 +58,8 @@ afterAll(async () => {
 
 /** Runs `agentmesh keys …` as the operator, and returns what it prints as JSON. */
 async function keys<T = unknown>(...words: string[]): Promise<T> {
-  const { user, pass } = mesh.login(provisionUser);
   const env = {
-    ...{ PATH: process.env.PATH, NATS_URL: mesh.natsUrl, MESH_NATS_USER: user, MESH_NATS_PASSWORD: pass },
+    ...{ PATH: process.env.PATH, NATS_URL: mesh.natsUrl, ...loginVariables(mesh.login(provisionUser)) },
     REDIS_URL: mesh.redisUrlOf(provisionUser),
   };
   const { stdout } = await run(process.execPath, [command, 'keys', ...words, '--json'], { env });
@@ -240,12 +240,10 @@ describe('the caller', () => {
     };
     expect(JSON.parse(lastText(events))).toEqual({ caller: wanted });
 
-    const { user, pass } = mesh.login('client');
     const outside = await connect({
       servers: mesh.natsUrl,
       inboxPrefix: subjects().inboxPrefix('client'),
-      user,
-      pass,
+      ...natsLogin(mesh.login('client')),
     });
     const reply = await outside.request(subjects().agentAsk('desk'), JSON.stringify({ message: 'who?' }), {
       timeout: 20_000,
@@ -277,7 +275,7 @@ describe('the caller', () => {
 
 /** Returns the audit records in the order of their decisions. */
 async function auditRecords(): Promise<StoredAuditRecord[]> {
-  const operator = await connect({ servers: mesh.natsUrl, ...mesh.login(provisionUser) });
+  const operator = await connect({ servers: mesh.natsUrl, ...natsLogin(mesh.login(provisionUser)) });
   try {
     const { auditStream } = subjects();
     const info = await operator.request(`$JS.API.STREAM.INFO.${auditStream}`, '', { timeout: 5_000 });

@@ -94,6 +94,7 @@ export type {
   Attempt,
   CallCount,
   EndedInvocation,
+  EndingCommit,
   InvocationRecord,
   InvocationRef,
   Invocations,

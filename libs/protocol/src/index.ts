@@ -52,7 +52,7 @@ export {
 export type { Frame, FrameType } from './messages/frame.ts';
 export { frameTypes, isFrameType, wireErrorSchema } from './messages/frame.ts';
 export type { Headers } from './messages/headers.ts';
-export { deadlineOf, header, maxDepth } from './messages/headers.ts';
+export { aloneHeader, deadlineOf, header, maxDepth } from './messages/headers.ts';
 export type { FoundFile, KeeperAnswer, KeeperRequest } from './messages/keeper.ts';
 export { keeperAnswerSchema, keeperAnswers, keeperRequestSchema, pieceBytes } from './messages/keeper.ts';
 export type { SecretAnswer, SecretRequest } from './messages/keeper-secrets.ts';

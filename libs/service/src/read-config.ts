@@ -25,6 +25,7 @@ export const toolVariables: readonly string[] = [
   'MESH_KEYS',
   'MESH_NATS_BIN',
   'MESH_REDIS_BIN',
+  'MESH_TEST_ACCOUNTS',
   'MESH_TEST_SERVERS',
 ];
 

@@ -1,14 +1,18 @@
 /** Maximum time for which code may occupy the event loop, in ms. */
 const longestMs = 10;
 let lastPause = 0;
+let pausing: Promise<void> | undefined;
 
 /**
  * Lets timers, sockets and signals run, if they have not run for {@link longestMs}. Loops over user code call
  * this function: code that never waits for I/O would otherwise run in microtasks alone, and neither a
- * deadline nor an abort could end it.
+ * deadline nor an abort could end it. All callers wait for the same pause and continue together, so that what
+ * they send goes out in few writes.
  */
 export function breathe(): Promise<void> {
-  return performance.now() - lastPause <= longestMs ? noPause : pause();
+  if (performance.now() - lastPause <= longestMs) return noPause;
+  pausing ??= pause();
+  return pausing;
 }
 
 const noPause = Promise.resolve();
@@ -16,6 +20,7 @@ const noPause = Promise.resolve();
 async function pause(): Promise<void> {
   await new Promise((resolve) => setImmediate(resolve));
   lastPause = performance.now();
+  pausing = undefined;
 }
 
 /** Time that an aborted run gets to show that nothing is left to do in it, in ms. */

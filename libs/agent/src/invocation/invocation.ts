@@ -23,8 +23,10 @@ import { assertContinues } from '../questions/assert-continues.ts';
 import { readPlainConfirmation } from '../questions/plain-confirmation.ts';
 import { readMessage, type UserMessage } from '../questions/read-message.ts';
 import { orRefused } from '../questions/refusal.ts';
+import type { EndingCommit } from '../sessions/invocations.ts';
 import type { Session } from '../sessions/session.ts';
 import type { SessionService } from '../sessions/session-service.ts';
+import { isLastWord } from './is-last-word.ts';
 import { nextSpeaker } from './next-speaker.ts';
 import { type SavedMessage, saveInputBlobs } from './save-input-blobs.ts';
 import { untilAborted } from './until-aborted.ts';
@@ -75,6 +77,11 @@ export interface InvocationOptions extends InvocationServices {
   contextCompactors?: readonly BaseContextCompactor[];
   /** Called for each event before it is committed; may add fields to the event. */
   stamp?: (event: Event) => void;
+  /**
+   * Called before the commit of an event that is the last one for certain, whatever else is in the log. The commit
+   * records the returned end of the run. Without such an event the caller ends the run itself.
+   */
+  endsWith?: (() => EndingCommit) | undefined;
 }
 
 /**
@@ -88,10 +95,10 @@ export interface InvocationOptions extends InvocationServices {
  * ({@link isRefused})
  */
 export async function* runInvocation(options: InvocationOptions): AsyncGenerator<Event, void, void> {
-  const { agent, session, sessionService, invocationId, newMessage, stamp } = options;
-  const commit = async (event: Event): Promise<Event> => {
+  const { agent, session, sessionService, invocationId, newMessage, stamp, endsWith } = options;
+  const commit = async (event: Event, end?: EndingCommit): Promise<Event> => {
     stamp?.(event);
-    return event.partial ? event : await sessionService.appendEvent({ session, event });
+    return event.partial ? event : await sessionService.appendEvent({ session, event, ...(end && { end }) });
   };
   const ref = { appName: session.appName, userId: session.userId, sessionId: session.id, invocationId };
   Object.assign(session.state, options.temp ?? (await sessionService.invocations.get(ref)).temp);
@@ -121,7 +128,7 @@ export async function* runInvocation(options: InvocationOptions): AsyncGenerator
     for await (const event of untilAborted(events, context.abortSignal)) {
       const committable = await passPlugins(context, event);
       markIfChanged(context, committable);
-      yield await commit(committable);
+      yield await commit(committable, isLastWord(context, speaker, committable) ? endsWith?.() : undefined);
       await breathe();
     }
   }
@@ -138,6 +145,7 @@ function contextOf(options: InvocationOptions, userContent: Content | undefined)
     isAsked: _isAsked,
     isChecked: _isChecked,
     stamp: _stamp,
+    endsWith: _endsWith,
     ...fields
   } = options;
   return new InvocationContext({

@@ -82,6 +82,14 @@ export interface CallCount {
   counted: number;
 }
 
+/** The end of a run, which a commit records in the same step as the run's last event. */
+export interface EndingCommit {
+  resume?: string | undefined;
+  as: RunEnding;
+  /** Set by the commit: see {@link EndedInvocation}. */
+  isIdle?: boolean;
+}
+
 /** Returns the error of an attempt at a part that was closed. */
 export function closedPartError(): MeshError {
   return new MeshError('cancelled', 'its caller has given this ask up');

@@ -1,5 +1,5 @@
 import type { Event, SessionRef } from '@agentmesh/protocol';
-import type { Attempt, CallCount, Invocations, RunEnding } from './invocations.ts';
+import type { Attempt, CallCount, EndingCommit, Invocations } from './invocations.ts';
 import type { PendingCalls } from './pending-calls.ts';
 import type { Session } from './session.ts';
 import type { SessionLeases } from './session-leases.ts';
@@ -62,8 +62,8 @@ export interface AppendEventRequest {
   whileOpen?: string;
   /** Model calls that are counted in the same step; the store brings the numbers up to date. */
   calls?: CallCount;
-  /** The end of a run of the event's invocation, whose last event this is. */
-  end?: { resume?: string | undefined; as: RunEnding };
+  /** The end of a run of the event's invocation, whose last event this is; the store says what follows. */
+  end?: EndingCommit;
 }
 
 /**

@@ -101,7 +101,8 @@ export interface BrokerLink {
   onDenied(listener: (subject: string) => void): () => void;
 
   /**
-   * Stores a packet that carries `Nats-Msg-Id`. `isSure` is false when the duplicate may be this same packet,
+   * Stores a packet that carries `Nats-Msg-Id`. A packet with `aloneHeader` loses it when the queue has another
+   * message of its subject. `isSure` is false when the duplicate may be this same packet,
    * which an earlier try has stored.
    */
   enqueue(packet: Packet): Promise<{ duplicate: boolean; isSure: boolean }>;

@@ -46,6 +46,11 @@ export interface PublishOptions {
 export interface EnqueueOptions extends PublishOptions {
   /** The id for deduplication: the queue accepts a second message with this id and drops it. */
   messageId: string;
+  /**
+   * True for a message that says, by the header `aloneHeader`, whether the queue had another message of its subject:
+   * the header is there if it had none. Default false.
+   */
+  saysWhenAlone?: boolean;
 }
 
 export interface RequestOptions extends PublishOptions {

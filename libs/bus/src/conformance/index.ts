@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { afterAll, afterEach, beforeAll, describe } from 'vitest';
 import type { BrokerLink } from '../bus/broker-link.ts';
 import type { Bus } from '../bus/bus.ts';
+import { describeAlone } from './alone.ts';
 import { describeBuckets } from './buckets.ts';
 import { describeDiscovery } from './discovery.ts';
 import { describeFailures } from './failures.ts';
@@ -51,6 +52,7 @@ export function busConformance(name: string, makeWorld: () => Promise<World>): v
     describeFailures(scene);
     describeServing(scene);
     describeWork(scene);
+    describeAlone(scene);
     describeDiscovery(scene);
     describeBuckets(scene);
     describeLargePayloads(scene);

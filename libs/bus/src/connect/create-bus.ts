@@ -1,4 +1,5 @@
 import {
+  aloneHeader,
   cardSchema,
   header,
   MeshError,
@@ -113,10 +114,15 @@ export function createBus(parts: BusParts): Bus {
       return keep(serve(shared, subject, handler, options));
     },
 
-    async enqueue(subject, payload, { messageId, headers }) {
+    async enqueue(subject, payload, { messageId, headers, saysWhenAlone = false }) {
       const packet = {
         subject: assertSubject(subject),
-        headers: { ...givenHeaders(headers), [header.messageId]: messageId, [header.replica]: replica },
+        headers: {
+          ...givenHeaders(headers),
+          [header.messageId]: messageId,
+          [header.replica]: replica,
+          ...(saysWhenAlone && { [aloneHeader]: '0' }),
+        },
         bytes: encodeJson(payload),
       };
       await whenConnected(link);

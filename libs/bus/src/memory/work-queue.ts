@@ -1,5 +1,6 @@
 import { header } from '@agentmesh/protocol';
 import type { Delivery, Packet, StoredPacket } from '../bus/broker-link.ts';
+import { withoutAlone } from '../messages/message-headers.ts';
 import { subjectMatches } from './subject-match.ts';
 
 interface Item {
@@ -82,6 +83,11 @@ export function createWorkQueues(): WorkQueues {
     return [...items.values()].filter(({ packet }) => subjectMatches(subject, packet.subject));
   }
 
+  function saysTrue(packet: Packet): Packet {
+    if (under(packet.subject).length === 0) return packet;
+    return { ...packet, headers: withoutAlone(packet.headers) };
+  }
+
   function deliver(item: Item, owner: object): Delivery {
     item.owner = owner;
     item.attempt += 1;
@@ -117,7 +123,7 @@ export function createWorkQueues(): WorkQueues {
       if (isDuplicate(packet.headers[header.messageId])) return { duplicate: true };
       const seq = ++lastSeq;
       const key = `${Date.now()}000000-${seq}`;
-      items.set(seq, { packet, seq, key, attempt: 0, owner: undefined, timer: undefined });
+      items.set(seq, { packet: saysTrue(packet), seq, key, attempt: 0, owner: undefined, timer: undefined });
       match();
       return { duplicate: false };
     },

@@ -1,4 +1,4 @@
-import { type Headers, header, MeshError } from '@agentmesh/protocol';
+import { aloneHeader, type Headers, header, MeshError } from '@agentmesh/protocol';
 import type { Packet } from '../bus/broker-link.ts';
 
 const canonicalNames = new Map(Object.values(header).map((name) => [name.toLowerCase(), name]));
@@ -11,11 +11,17 @@ export function canonicalHeader(name: string): string {
   return canonicalNames.get(name.toLowerCase()) ?? name;
 }
 
-/** Returns the sender's headers without the header that names a payload: only the bus sets that header. */
+/** Returns the sender's headers without those that only the bus sets: it names payloads, and says when one is alone. */
 export function givenHeaders(headers: Headers = {}): Headers {
   return Object.fromEntries(
-    Object.entries(headers).filter(([name]) => canonicalHeader(name) !== header.claim),
+    Object.entries(headers).filter(
+      ([name]) => canonicalHeader(name) !== header.claim && name !== aloneHeader,
+    ),
   );
+}
+
+export function withoutAlone({ [aloneHeader]: _alone, ...headers }: Headers): Headers {
+  return headers;
 }
 
 /** Shortens a text for a header, and replaces line breaks, which a header cannot hold. */

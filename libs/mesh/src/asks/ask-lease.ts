@@ -1,11 +1,15 @@
 import { randomUUID } from 'node:crypto';
 import type { Session } from '@agentmesh/agent';
 import {
+  type EndedInvocation,
+  type EndingCommit,
   endOfRun,
   type HeldSession,
   type InvocationRef,
   incarnationOf,
+  type RunEnd,
   type RunEnding,
+  recordedEnd,
 } from '@agentmesh/agent/internal';
 import { type Ask, MeshError } from '@agentmesh/protocol';
 import { fencedSessions } from '../fencing/fenced-sessions.ts';
@@ -21,6 +25,8 @@ export interface AskLease {
   session: Session;
   ref: InvocationRef;
   taken: HeldSession;
+  /** The end that was committed with the last event of the ask, if one was; without `isIdle` the commit failed. */
+  ending?: EndingCommit;
 }
 
 /**
@@ -66,15 +72,27 @@ function assertHeld({ sessionId }: InvocationRef, taken: Awaited<ReturnType<type
 }
 
 /** Records the end of an ask, publishes it, and starts the next run of the session, if there is one. */
-export async function endAsk(mesh: Mesh, { ref, taken }: AskLease, end: RunEnding): Promise<void> {
-  const { token, mark } = taken;
-  const sessions = fencedSessions(mesh.sessions, token);
-  if (end.error?.code === 'cancelled') await closeCalls(mesh, ref, sessions);
-  const { isIdle, lastSeq, ...record } = await sessions.invocations.end(ref, end);
-  await publishEnd(mesh, ref, { ...(endOfRun(record) ?? end), lastSeq }, {});
+export async function endAsk(mesh: Mesh, lease: AskLease, end: RunEnding): Promise<void> {
+  const { ref, taken } = lease;
+  const { isIdle, lastSeq, ...told } = committedEnd(lease) ?? (await recordEnd(mesh, lease, end));
+  await publishEnd(mesh, ref, { ...told, lastSeq }, {});
   if (!isIdle) return await startNext(mesh, ref);
   // The answer need not wait for this: a search takes the session off the list too.
-  mesh.sessions.leases.noteIdle(ref, mark).catch((error: unknown) => {
+  mesh.sessions.leases.noteIdle(ref, taken.mark).catch((error: unknown) => {
     mesh.log.debug({ err: error, ...ref }, 'could not take an idle session off the list');
   });
+}
+
+type AskEnd = RunEnd & Pick<EndedInvocation, 'isIdle' | 'lastSeq'>;
+
+function committedEnd({ ending, session }: AskLease): AskEnd | undefined {
+  if (ending?.isIdle === undefined) return undefined;
+  return { ...recordedEnd(ending.as), isIdle: ending.isIdle, lastSeq: session.seq };
+}
+
+async function recordEnd(mesh: Mesh, { ref, taken }: AskLease, end: RunEnding): Promise<AskEnd> {
+  const sessions = fencedSessions(mesh.sessions, taken.token);
+  if (end.error?.code === 'cancelled') await closeCalls(mesh, ref, sessions);
+  const { isIdle, lastSeq, ...record } = await sessions.invocations.end(ref, end);
+  return { ...(endOfRun(record) ?? end), isIdle, lastSeq };
 }

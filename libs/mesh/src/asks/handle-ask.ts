@@ -4,6 +4,7 @@ import {
   answerToQuestion,
   type CallCount,
   checkAsk,
+  type EndingCommit,
   endsPart,
   heldSessions,
   type InvocationOptions,
@@ -123,7 +124,11 @@ async function* answerAsk(
   const { token, record } = taken;
   const calls = { uncounted: 0, counted: record.llmCalls };
   const begun = { calls, temp: record.temp };
-  const askWork = { session, invocationId, token, tally, ...begun, cancelled: cancel.signal };
+  const endsWith = () => {
+    lease.ending = { as: { status: 'completed' } };
+    return lease.ending;
+  };
+  const askWork = { session, invocationId, token, tally, ...begun, endsWith, cancelled: cancel.signal };
   // The end is recorded before the asking process reads the answer: that process finds the session free.
   const data = yield* untilEnd(mesh, lease, () => work(served, request, ask, askWork));
   yield { type: 'result', data };
@@ -177,6 +182,8 @@ interface AskWork {
   calls?: CallCount;
   /** The `temp:` state of the invocation; absent when it is to be read. */
   temp?: Readonly<Record<string, unknown>>;
+  /** Absent for an ask whose invocation belongs to the asking agent. */
+  endsWith?: (() => EndingCommit) | undefined;
   tally: Tally;
   cancelled: AbortSignal;
 }
@@ -185,7 +192,7 @@ async function* work(
   served: ServedAgent,
   request: IncomingRequest,
   ask: Ask,
-  { session, invocationId, token, attempt, calls, temp, tally, cancelled }: AskWork,
+  { session, invocationId, token, attempt, calls, temp, endsWith, tally, cancelled }: AskWork,
 ): AsyncGenerator<Frame, Answer, void> {
   const { mesh, agent, stopping } = served;
   const { parent, step } = ask;
@@ -212,6 +219,7 @@ async function* work(
     isAsked: true,
     caller,
     ...(temp && { temp }),
+    endsWith,
     ...(step ? stepOptions(step, session) : messageOf(agent, ask, session)),
     runConfig: ask.runConfig,
     carrier,

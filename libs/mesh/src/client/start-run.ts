@@ -1,4 +1,3 @@
-import { setTimeout as delay } from 'node:timers/promises';
 import {
   messageEventId,
   newResumeId,
@@ -29,6 +28,7 @@ import { tooManyWaiting } from '../mesh/run-limits.ts';
 import { runHeader } from '../messages/run-header.ts';
 import { assertResumable } from '../runs/check-continuation.ts';
 import { onlyRootSpeaks, readForSpeaker, speakerOf } from '../runs/next-speaker.ts';
+import { isUp } from './is-up.ts';
 import type { NumberedEvent } from './log-reader.ts';
 import { newInvocationId } from './run-news.ts';
 import { watchInvocation } from './watch-run.ts';
@@ -160,6 +160,7 @@ export async function startRun(
     const command: RunCommandInput = { ...run, app, user, session, incarnation, ...rest, message: sealed };
     await mesh.bus.enqueue(mesh.subjects.agentRun(agent, session), command, {
       messageId: `${runKey(run)}:0`,
+      saysWhenAlone: true,
       headers: {
         ...nextTrace(options.headers),
         ...runHeader({ ...ref, ...run }),
@@ -189,33 +190,4 @@ function newRun(mesh: Mesh): { invocationId: string; resume?: never } {
 
 async function* eventsOf(numbered: AsyncIterable<NumberedEvent>): AsyncGenerator<Event, void, void> {
   for await (const { event } of numbered) yield event;
-}
-
-/** Number of times that a replica is looked for, and the time for which NATS may be silent meanwhile, in ms. */
-const maxLooks = 3;
-const silenceMs = 3_000;
-
-/** A look that takes this long is not repeated, in ms. */
-const longLookMs = 300;
-
-/**
- * Tells whether a replica of the agent is up. Asks a few times: after a restart of the server its clients
- * come back one by one. Asks once when the answer takes long: nats-server 2.9 does not say over accounts that
- * nobody listens.
- *
- * @throws MeshError `unavailable` when NATS gives no answer
- */
-async function isUp({ bus, subjects }: Mesh, agent: string): Promise<boolean> {
-  const giveUpAt = performance.now() + silenceMs;
-  for (let look = 1; ; look += 1) {
-    const lookedAt = performance.now();
-    try {
-      if (await bus.isServed(subjects.shownAs(agent))) return true;
-      if (look === maxLooks || performance.now() - lookedAt >= longLookMs) return false;
-    } catch (thrown) {
-      const isTooLate = look === maxLooks || performance.now() > giveUpAt;
-      if (isTooLate || !MeshError.from(thrown).retryable) throw thrown;
-    }
-    await delay(150);
-  }
 }

@@ -1,6 +1,6 @@
 import { endOfRun, messageEventId, runName } from '@agentmesh/agent/internal';
-import type { StoredItem } from '@agentmesh/bus';
-import { decodeToken, MeshError, runCommandSchema } from '@agentmesh/protocol';
+import type { StoredItem, WorkItem } from '@agentmesh/bus';
+import { aloneHeader, decodeToken, MeshError, runCommandSchema } from '@agentmesh/protocol';
 import { agentCard, agentCards } from '../mesh/cards.ts';
 import type { Mesh } from '../mesh/mesh.ts';
 import { treeOf } from '../remote/transfer-port.ts';
@@ -22,9 +22,7 @@ export async function findEarlier(
   // Only the first hop begins a run.
   if (run.fresh || run.hop > 0) return undefined;
   try {
-    // Only these agents may have a run of the session: others belong to other apps.
-    const agents = [...treeOf(agentCards(mesh), agent)];
-    for await (const item of mesh.bus.earlierRuns(run.session, before, agents)) {
+    for await (const item of mesh.bus.earlierRuns(run.session, before, agentsOf(mesh, agent))) {
       const other = runIn(mesh, item);
       if (other && isBefore(other, run) && !(await isPast(mesh, other))) return item.place;
     }
@@ -33,6 +31,16 @@ export async function findEarlier(
     mesh.log.error({ err: error }, 'may not look for earlier runs: runs of one session may change places');
   }
   return undefined;
+}
+
+/** Tells whether no queue had a run of the session when this run was accepted. */
+export function isAlone(mesh: Mesh, agent: string, { headers }: WorkItem): boolean {
+  return headers[aloneHeader] === '0' && agentsOf(mesh, agent).length === 1;
+}
+
+/** Returns the agents that may have a run of a session: others belong to other apps. */
+function agentsOf(mesh: Mesh, agent: string): string[] {
+  return [...treeOf(agentCards(mesh), agent)];
 }
 
 /** Returns the run of a stored command; undefined for a command that no replica can read. */

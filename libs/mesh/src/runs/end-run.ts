@@ -1,9 +1,46 @@
-import type { EndedInvocation, InvocationRef, RunEnd } from '@agentmesh/agent/internal';
+import type { Session } from '@agentmesh/agent';
+import {
+  type EndedInvocation,
+  type EndingCommit,
+  endOfRun,
+  type InvocationRef,
+  logIndex,
+  type RunEnd,
+  type RunId,
+  recordedEnd,
+} from '@agentmesh/agent/internal';
 import type { WorkOutcome } from '@agentmesh/bus';
+import { fencedSessions } from '../fencing/fenced-sessions.ts';
 import type { Mesh } from '../mesh/mesh.ts';
 import { publishEnd } from '../messages/publish-event.ts';
 import type { OpenRun } from './run.ts';
 import { startNext } from './run-queue.ts';
+
+/** Records the end of a run that is done, unless the commit of its last event has recorded it. */
+export async function completeRun(
+  { sessions }: Mesh,
+  ref: InvocationRef,
+  { session, ending }: OpenRun,
+  token: number,
+): Promise<Pick<EndedInvocation, 'lastSeq' | 'isIdle'> & { end: RunEnd }> {
+  if (ending?.isIdle !== undefined)
+    return { end: recordedEnd(ending.as), lastSeq: session.seq, isIdle: ending.isIdle };
+  const { as } = endingOf(session, ref);
+  const ended = await fencedSessions(sessions, token).invocations.end(ref, as);
+  return { ...ended, end: endOfRun(ended, ref.resume) ?? recordedEnd(as) };
+}
+
+/** Returns the end of a run of which nothing has failed. */
+export function endingOf(session: Session, { invocationId, resume }: RunId): EndingCommit {
+  return { resume, as: { status: 'completed', waits: mayGoOn(session, invocationId) } };
+}
+
+/** Tells whether the invocation has left calls open, so that an answer to them may continue it. */
+function mayGoOn({ events }: Session, invocationId: string): boolean {
+  return logIndex(events)
+    .ofInvocation(invocationId)
+    .some(({ longRunningToolIds = [] }) => longRunningToolIds.length > 0);
+}
 
 /**
  * Publishes the end of the run and starts the next run of the session, if there is one. A second delivery repeats

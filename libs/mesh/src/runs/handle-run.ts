@@ -7,12 +7,12 @@ import {
   incarnationOf,
   logIndex,
   messageEventId,
-  recordedEnd,
   runInvocation,
+  type TakenSession,
   turnNeed,
 } from '@agentmesh/agent/internal';
 import type { WorkItem, WorkOutcome } from '@agentmesh/bus';
-import { deadlineOf, header, MeshError, traceIdOf } from '@agentmesh/protocol';
+import { header, MeshError, traceIdOf } from '@agentmesh/protocol';
 import { openAnswers } from '../answers/sealed-answers.ts';
 import { fencedSessions } from '../fencing/fenced-sessions.ts';
 import { keepAlive } from '../fencing/keep-alive.ts';
@@ -28,14 +28,14 @@ import { runInHeader } from '../messages/run-header.ts';
 import { stampReplica } from '../messages/stamp-replica.ts';
 import { transferPort } from '../remote/transfer-port.ts';
 import { checkContinuation } from './check-continuation.ts';
-import { findEarlier } from './earlier-run.ts';
-import { endRun } from './end-run.ts';
+import { findEarlier, isAlone } from './earlier-run.ts';
+import { completeRun, endingOf, endRun } from './end-run.ts';
 import { continueElsewhere, handOver } from './hand-over.ts';
 import { linkEarlier } from './link-earlier.ts';
 import { readRun } from './read-run.ts';
 import { type DeliveredRun, type OpenRun, type Run, sealRun } from './run.ts';
 import { settle } from './settle-run.ts';
-import { isElsewhere, refuseId, takeLease, waitAtOnce } from './take-lease.ts';
+import { askForLease, isElsewhere, isTooLate, refuseId, takeLease, waitAtOnce } from './take-lease.ts';
 
 const done: WorkOutcome = { done: true };
 /**
@@ -103,28 +103,41 @@ async function advance(served: ServedAgent, run: Run, delivery: DeliveredRun): P
   const waiting = await waitAtOnce(served, run, delivery);
   if (waiting) return waiting;
   const ref = { appName: run.app, userId: run.user, sessionId: run.session, invocationId, resume };
+  const isNew = looksNew(run, delivery.item);
+  const isFirst = isAlone(mesh, served.agent.name, delivery.item);
+  const opening = openRunSession(served, run);
+  // Behind the read on the same connection: the session has changed between the two only if the number says so.
+  const taking = isNew && isFirst && !run.fresh ? askForLease(served, run, delivery, ref) : undefined;
   const [session, earlier, record] = await Promise.all([
-    openRunSession(served, run),
-    findEarlier(mesh, served.agent.name, run, delivery.item.place),
-    looksNew(run, delivery.item) ? undefined : mesh.sessions.invocations.get(ref),
+    opening,
+    isFirst ? undefined : findEarlier(mesh, served.agent.name, run, delivery.item.place),
+    isNew ? undefined : mesh.sessions.invocations.get(ref),
   ]);
   const open: OpenRun = Object.assign(delivery, { session });
-  const taken = await takeSession(served, run, open, { ref, earlier, record });
+  const taken = await takeSession(served, run, open, { ref, earlier, record, taking });
   if ('done' in taken) return taken;
   const outcomeOfNews = await catchUp(served, run, open, taken);
   if (outcomeOfNews) return outcomeOfNews;
   const next = await runHop(served, run, open, taken);
   if (next !== undefined) return await handOver(served, run, next, open);
-  const completed = { status: 'completed', waits: mayGoOn(open.session, invocationId) } as const;
-  const ended = await fencedSessions(mesh.sessions, taken.token).invocations.end(ref, completed);
-  const { lastSeq, isIdle } = ended;
-  const end = endOfRun(ended, resume) ?? recordedEnd(completed);
+  const { end, lastSeq, isIdle } = await completeRun(mesh, ref, open, taken.token);
   return await endRun(mesh, ref, end, open, { lastSeq, isIdle, mark: taken.mark });
 }
 
 /** Tells whether nobody may have worked on the run before, as far as its command says. */
 function looksNew({ hop, resume }: Run, { attempt }: WorkItem): boolean {
   return hop === 0 && resume === undefined && attempt === 1;
+}
+
+/** The things that are known of a run before it has the session. */
+interface Beginning {
+  ref: InvocationRef;
+  /** The place of a run that goes before. */
+  earlier: number | undefined;
+  /** The record of the invocation; undefined for a run that looks new. */
+  record: InvocationRecord | undefined;
+  /** The answer to a request for the session that is on its way. */
+  taking: Promise<TakenSession> | undefined;
 }
 
 /**
@@ -136,10 +149,10 @@ async function takeSession(
   served: ServedAgent,
   run: Run,
   delivery: OpenRun,
-  { ref, earlier, record }: { ref: InvocationRef; earlier: number | undefined; record?: InvocationRecord },
+  { ref, earlier, record, taking }: Beginning,
 ): Promise<HeldSession | WorkOutcome> {
-  if (!record && !hasMessage(run, delivery.session) && !isTooLate(delivery.item)) {
-    const taken = await takeLease(served, run, delivery, { ref, earlier, onlyNew: true });
+  if (taking || (!record && !hasMessage(run, delivery.session) && !isTooLate(delivery.item))) {
+    const taken = await takeLease(served, run, delivery, { ref, earlier, onlyNew: true, taking });
     if (taken !== 'begun') return taken;
   }
   const found = record ?? (await served.mesh.sessions.invocations.get(ref));
@@ -152,10 +165,6 @@ async function takeSession(
 
 function hasMessage(run: Run, { id, events }: Session): boolean {
   return logIndex(events).has(messageEventId(run, id));
-}
-
-function isTooLate({ headers }: WorkItem): boolean {
-  return (deadlineOf(headers) ?? Number.POSITIVE_INFINITY) <= Date.now();
 }
 
 /**
@@ -202,13 +211,6 @@ async function catchUp(
   delivery.session = (await served.mesh.sessionCache.refresh(session)) ?? (await openRunSession(served, run));
   // A copy of the run may have read the session before another delivery handed over.
   return delivery.session.seq > seqBefore ? await continueElsewhere(served, run, delivery) : undefined;
-}
-
-/** Tells whether the invocation has left calls open, so that an answer to them may continue it. */
-function mayGoOn({ events }: Session, invocationId: string): boolean {
-  return logIndex(events)
-    .ofInvocation(invocationId)
-    .some(({ longRunningToolIds = [] }) => longRunningToolIds.length > 0);
 }
 
 /**
@@ -264,6 +266,10 @@ async function runHop(
       next = to;
     }),
     stamp: stampReplica(mesh, tally.span),
+    endsWith() {
+      delivery.ending = endingOf(session, run);
+      return delivery.ending;
+    },
     abortSignal: until.signal,
   });
   for await (const event of events) {

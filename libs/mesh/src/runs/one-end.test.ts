@@ -294,3 +294,37 @@ it('a run whose failure cannot be committed ends all the same, and the next run 
   expect((await chat.say('one')).end).toMatchObject({ status: 'failed' });
   expect((await chat.say('two')).end).toMatchObject({ status: 'completed' });
 });
+
+it('a plain answer ends its run in the step of its commit, and callbacks behind it in a step of its own', async () => {
+  for (const [afterAgentCallback, steps] of [
+    [undefined, ['solo: done +end']],
+    [() => undefined, ['solo: done', 'end']],
+  ] as const) {
+    const world = memoryMesh();
+    const mesh = await world.connect('agent_solo');
+    const seen: string[] = [];
+    const sessions = overrideSessions(mesh.sessions, {
+      async appendEvent(request) {
+        const { event, end } = request;
+        if (event.author === 'solo') seen.push(`${brief(event)}${end ? ' +end' : ''}`);
+        return await mesh.sessions.appendEvent(request);
+      },
+      invocations: {
+        async end(...given) {
+          seen.push('end');
+          return await mesh.sessions.invocations.end(...given);
+        },
+      },
+    });
+    const model = new ScriptedLlm(says('done'));
+    const agent = new LlmAgent({ name: 'solo', model, ...(afterAgentCallback && { afterAgentCallback }) });
+    await serveAgent({ ...mesh, sessions }, agent, { app: 'app' });
+    const { client, ref } = await world.chat('app');
+    const run = await startRun(client, { app: 'app', user: 'u', session: ref.sessionId, message: 'go' });
+    expect((await Array.fromAsync(run.events)).map(brief)).toEqual(['solo: done']);
+    expect(seen).toEqual(steps);
+    expect(await world.sessions.invocations.get({ ...ref, invocationId: run.invocationId })).toMatchObject({
+      status: 'completed',
+    });
+  }
+});

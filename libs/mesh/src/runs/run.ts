@@ -1,5 +1,5 @@
 import type { Session } from '@agentmesh/agent';
-import type { CallCount } from '@agentmesh/agent/internal';
+import type { CallCount, EndingCommit } from '@agentmesh/agent/internal';
 import type { WorkItem } from '@agentmesh/bus';
 import type { Headers, RunCommand } from '@agentmesh/protocol';
 import { sealAnswers } from '../answers/sealed-answers.ts';
@@ -29,6 +29,8 @@ export interface DeliveredRun {
   cancelled?: string;
   /** The model calls of the run that the store does not know; undefined until the run begins. */
   calls?: CallCount;
+  /** The end that was committed with the last event of the run, if one was; without `isIdle` the commit failed. */
+  ending?: EndingCommit;
   /** Counts what the run costs. */
   tally: Tally;
   /** The session of the run; undefined until it is read. */

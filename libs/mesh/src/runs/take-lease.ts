@@ -4,11 +4,12 @@ import {
   type InvocationRecord,
   type InvocationRef,
   noSession,
+  type TakenSession,
   type TakeOptions,
   type UserLimits,
 } from '@agentmesh/agent/internal';
 import type { WorkItem, WorkOutcome } from '@agentmesh/bus';
-import { MeshError, traceIdOf } from '@agentmesh/protocol';
+import { deadlineOf, MeshError, traceIdOf } from '@agentmesh/protocol';
 import type { Mesh } from '../mesh/mesh.ts';
 import { tooManyWaiting } from '../mesh/run-limits.ts';
 import type { ServedAgent } from '../mesh/served-agent.ts';
@@ -28,11 +29,39 @@ const maxBegun = 5;
 /** Pause until the queue delivers a copy of a running run again, in ms. */
 const duplicateMs = 1_000;
 
+/** Asks for the session of a run that looks new, unless its deadline has passed. */
+export function askForLease(
+  served: ServedAgent,
+  run: Run,
+  delivery: DeliveredRun,
+  ref: InvocationRef,
+): Promise<TakenSession> | undefined {
+  if (isTooLate(delivery.item)) return undefined;
+  const options = { ...takeOptions(served, run, delivery), onlyNew: true };
+  const taking = served.mesh.sessions.leases.take(ref, options);
+  // The session may turn out to be gone first.
+  taking.catch(() => {});
+  return taking;
+}
+
+/** Tells whether the deadline of a command has passed. */
+export function isTooLate({ headers }: WorkItem): boolean {
+  return (deadlineOf(headers) ?? Number.POSITIVE_INFINITY) <= Date.now();
+}
+
+interface TakeRequest {
+  ref: InvocationRef;
+  /** The place of an earlier run of the session that has not arrived in its queue. */
+  earlier: number | undefined;
+  /** True for a caller that has not looked at the invocation; the result may then be `begun`. */
+  onlyNew?: boolean;
+  /** The answer to the same request, when it was sent before. */
+  taking?: Promise<TakenSession> | undefined;
+}
+
 /**
  * Takes the session. Returns the session, or the outcome of a run that cannot begin now.
  *
- * @param onlyNew true for a caller that has not looked at the invocation; the result may then be `begun`
- * @param earlier place of an earlier run of the session that has not arrived in its queue
  * @throws MeshError `not_found` when the session is gone, or is not the session for which the run was
  * accepted; `internal` when too many processes died at the run
  */
@@ -40,11 +69,11 @@ export async function takeLease(
   served: ServedAgent,
   run: Run,
   delivery: OpenRun,
-  { ref, earlier, onlyNew = false }: { ref: InvocationRef; earlier: number | undefined; onlyNew?: boolean },
+  { ref, earlier, onlyNew = false, taking }: TakeRequest,
 ): Promise<HeldSession | WorkOutcome | 'begun'> {
   const { mesh } = served;
   const options = { ...takeOptions(served, run, delivery), earlier, onlyNew };
-  const taken = await mesh.sessions.leases.take(ref, options);
+  const taken = await (taking ?? mesh.sessions.leases.take(ref, options));
   if (taken.state === 'begun') return taken.state;
   if (taken.state === 'duplicate') {
     mesh.log.info(

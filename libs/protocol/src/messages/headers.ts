@@ -38,6 +38,13 @@ export const header = {
   errorCode: 'Nats-Service-Error-Code',
 } as const;
 
+/**
+ * The header of a message that the broker stores only while it has no other message of the subject; its value is 0.
+ * A consumer that finds it knows that no earlier message of the subject was left. It is spelt as NATS spells it: in
+ * any other spelling the server does not check it, so it is not among {@link header}, whose names have no case.
+ */
+export const aloneHeader = 'Nats-Expected-Last-Subject-Sequence';
+
 /** The largest depth of nested asks. It stops agents that ask each other without end. */
 export const maxDepth = 16;
 

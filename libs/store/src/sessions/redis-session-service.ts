@@ -128,39 +128,44 @@ export class RedisSessionService implements SessionService {
     const { session, event } = request;
     if (event.partial) return event;
     const json = encodeEvent(event);
+    const stored = decodeEvent(json);
     const { calls } = request;
     // Another commit at the same time must not count the same calls.
     const uncounted = calls?.uncounted ?? 0;
     if (calls) calls.uncounted -= uncounted;
-    const { seq, repeated, counted } = await this.#commit(session, event, json, {
-      ...request,
-      uncounted,
-    }).catch((error: unknown) => {
+    const given = { ...request, json, stored, uncounted };
+    const { seq, repeated, counted } = await this.#commit(given).catch((error: unknown) => {
       if (calls) calls.uncounted += uncounted;
       throw error;
     });
     if (calls) calls.counted = counted;
-    const missed =
-      !repeated && session.seq === seq - 1
-        ? [{ seq, event: decodeEvent(json) }]
-        : await this.log.readRange(refOf(session), Math.min(session.seq, seq - 1), seq);
+    const isNext = !repeated && session.seq === seq - 1;
+    const missed = isNext
+      ? [{ seq, event: stored }]
+      : await this.log.readRange(refOf(session), Math.min(session.seq, seq - 1), seq);
     const news = bringUpToDate(session, missed);
     if (news || !repeated) assignDelta(session.state, pickScopes(event.actions.stateDelta, ['temp']));
     // A copy: changes of the returned event do not reach the session's own.
-    return structuredClone(missed.at(-1)?.event) ?? decodeEvent(json);
+    return (isNext ? undefined : structuredClone(missed.at(-1)?.event)) ?? decodeEvent(json);
   }
 
-  async #commit(
-    session: Session,
-    event: Event,
-    json: string,
-    { token, attempt, aside = false, whileOpen, end, uncounted }: AppendEventRequest & { uncounted: number },
-  ): Promise<{ seq: number; repeated: boolean; counted: number }> {
+  async #commit({
+    session,
+    event,
+    json,
+    stored,
+    token,
+    attempt,
+    aside = false,
+    whileOpen,
+    end,
+    uncounted,
+  }: Committing): Promise<{ seq: number; repeated: boolean; counted: number }> {
     const { appName, userId, id } = session;
     const ref = refOf(session);
     const { connection, app, invocationTtlMs, retention } = this.#place;
     const delta = splitDelta(event.actions.stateDelta, 'the state delta');
-    const changes = pendingChanges(decodeEvent(json), id);
+    const changes = pendingChanges(stored, id);
     await this.pending.before(ref, changes);
     const result = await connection.script<CommitResult>(
       ...commitScript.call({
@@ -173,7 +178,7 @@ export class RedisSessionService implements SessionService {
         invocationId: event.invocationId,
         knownSeq: session.seq,
         runningMs: invocationTtlMs.running,
-        endedMs: invocationTtlMs.ended,
+        endedMs: end?.as.waits ? invocationTtlMs.running : invocationTtlMs.ended,
         fencingToken: token ?? '',
         modelTokens: tokensOf(event),
         part: attempt?.part ?? '',
@@ -196,7 +201,8 @@ export class RedisSessionService implements SessionService {
     if (result === 'repeated') throw newerAttemptError();
     if (result === 'other') throw sessionReplacedError(session);
     if (result === 'late') throw callAnsweredError(whileOpen ?? '');
-    const [seq, repeated, outbox, counted] = result;
+    const [seq, repeated, outbox, counted, isIdle] = result;
+    if (end) end.isIdle = isIdle === 1;
     await app.applyOutbox(appName, userId, outbox);
     await this.pending.after(ref, changes);
     return { seq, repeated: repeated === 1, counted };
@@ -232,8 +238,15 @@ function endValues({ invocationId }: Event, end: AppendEventRequest['end']) {
   };
 }
 
+interface Committing extends AppendEventRequest {
+  json: string;
+  /** The event as other processes read it: without `temp:` state. */
+  stored: Event;
+  uncounted: number;
+}
+
 type CommitResult =
-  | [seq: number, repeated: 0 | 1, outbox: Outbox, counted: number]
+  | [seq: number, repeated: 0 | 1, outbox: Outbox, counted: number, isIdle: 0 | 1]
   | 'gone'
   | 'fenced'
   | 'repeated'

@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest';
+import type { EndingCommit } from '../../sessions/invocations.ts';
 import type { TheService } from './kit.ts';
 import { deltaOf, meshError, numberedRuns, take } from './kit.ts';
 
@@ -188,5 +189,31 @@ export function runOrder(service: TheService): void {
     expect(await bring(1)).toEqual({ state: 'ended' });
     expect(await bring(2)).toEqual({ state: 'gone' });
     expect(await queue(3)).toMatchObject({ state: 'held' });
+  });
+
+  test('ends a run in the step that commits its last event', async () => {
+    const picture = await create();
+    const commit = async (n: number, token: number) => {
+      const end: EndingCommit = { as: { status: 'completed' } };
+      const event = deltaOf({ n }, { id: `last-${n}`, invocationId: `inv-${n}` });
+      await service().appendEvent({ session: picture, event, token, end });
+      return end.isIdle;
+    };
+    await take(service(), inv(1));
+    await queue(2);
+    expect(await commit(1, 1)).toBe(false);
+    expect(await service().invocations.get(inv(1))).toMatchObject({ status: 'completed' });
+    const late = deltaOf({ n: 0 }, { invocationId: 'inv-1' });
+    await expect(service().appendEvent({ session: picture, event: late, token: 1 })).rejects.toMatchObject(
+      refused,
+    );
+    expect(await promote()).toBe(run(2));
+    expect(await queue(2)).toMatchObject({ state: 'held', token: 1 });
+    expect(await commit(2, 1)).toBe(true);
+    // The answer to a commit may be lost on its way: a repetition changes nothing.
+    expect(await commit(2, 1)).toBe(true);
+    expect(await service().getSession(session)).toMatchObject({ seq: 2, state: { n: 2 } });
+    const failure = { status: 'failed', error: { code: 'cancelled', message: 'late' } } as const;
+    expect(await service().invocations.end(inv(2), failure)).toMatchObject({ status: 'completed' });
   });
 }

@@ -93,7 +93,6 @@ export class InMemoryInvocations implements Invocations {
     if (leases.isEmpty) return { ...ended, isIdle: true };
     const key = keys.session(ref);
     leases.leave(key, runName(ref));
-    const isIdle = leases.runsOf(key).length === 0 && leases.ready(ref).length === 0;
-    return { ...ended, isIdle };
+    return { ...ended, isIdle: leases.isIdle(ref, key) };
   }
 }

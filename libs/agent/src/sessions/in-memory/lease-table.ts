@@ -171,6 +171,11 @@ export class LeaseTable {
     return [this.holderOf(key) ?? [], waiting].flat();
   }
 
+  /** Tells whether no run has the session or waits for it, and no run of its user waits for a free session. */
+  isIdle(user: UserOwner, key: string): boolean {
+    return this.runsOf(key).length === 0 && this.ready(user).length === 0;
+  }
+
   /** Deletes the holder and the queue of a session. */
   forget(key: string): void {
     this.#leases.delete(key);

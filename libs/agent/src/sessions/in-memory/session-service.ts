@@ -10,7 +10,7 @@ import {
 import { copyJson } from '../../events/copy-json.ts';
 import { getFunctionCalls, newId, tokensOf } from '../../events/event.ts';
 import { runName } from '../../events/run-ids.ts';
-import { type Attempt, type InvocationRef, newerAttemptError } from '../invocations.ts';
+import { type Attempt, type EndingCommit, type InvocationRef, newerAttemptError } from '../invocations.ts';
 import { callAnsweredError } from '../pending-calls.ts';
 import type { Session } from '../session.ts';
 import { noSession, sessionReplacedError, takeoverError } from '../session-errors.ts';
@@ -136,9 +136,10 @@ export class InMemorySessionService implements SessionService {
     const invocation = this.#tables.invocation(invocationRef);
     if (isNew) endRun(invocation, '', { status: 'completed' });
     assertNewest(invocation, attempt);
-    this.#assertHolds(invocationRef, invocation, token);
-    if (token !== undefined) invocation.begun = 0;
     const storedSeq = numberOf(stored, event);
+    const isRepeatedEnd = end !== undefined && storedSeq !== undefined;
+    this.#assertHolds(invocationRef, invocation, token, isRepeatedEnd);
+    if (token !== undefined) invocation.begun = 0;
     if (storedSeq === undefined) {
       if (session.seq > stored.events.length) throw sessionReplacedError(session);
       this.#assertOpen(ref, whileOpen);
@@ -151,10 +152,7 @@ export class InMemorySessionService implements SessionService {
       stored.updated = event.timestamp;
       if (delta.length > 0) this.#tables.apply(ref, delta, { session: stored, invocation });
     }
-    if (end) {
-      endRun(invocation, end.resume ?? '', end.as);
-      this.#tables.leases.leave(this.#tables.keys.session(ref), runName({ ...invocationRef, ...end }));
-    }
+    if (end) this.#endRun(invocationRef, invocation, end);
     if (calls) Object.assign(calls, { uncounted: 0, counted: invocation.llmCalls });
     const seq = storedSeq ?? stored.events.length;
     if (session.seq < seq) bringUpToDate(session, stored.events.slice(session.seq, seq), delta);
@@ -166,10 +164,26 @@ export class InMemorySessionService implements SessionService {
     if (callId !== undefined && !this.pending.isOpen({ ...ref, callId })) throw callAnsweredError(callId);
   }
 
-  /** @throws MeshError `aborted` unless the token is the newest and its run has the session */
-  #assertHolds(ref: InvocationRef, invocation: StoredInvocation, token: number | undefined): void {
+  #endRun(ref: InvocationRef, invocation: StoredInvocation, end: EndingCommit): void {
+    const { leases, keys } = this.#tables;
+    const key = keys.session(ref);
+    endRun(invocation, end.resume ?? '', end.as);
+    leases.leave(key, runName({ ...ref, ...end }));
+    end.isIdle = leases.isIdle(ref, key);
+  }
+
+  /**
+   * @param isRepeatedEnd true for a run that has committed its last event, and has left the session by now
+   * @throws MeshError `aborted` unless the token is the newest and its run has the session
+   */
+  #assertHolds(
+    ref: InvocationRef,
+    invocation: StoredInvocation,
+    token: number | undefined,
+    isRepeatedEnd: boolean,
+  ): void {
     assertCurrent(invocation, token);
-    if (token === undefined) return;
+    if (token === undefined || isRepeatedEnd) return;
     const holder = this.#tables.leases.holderOf(this.#tables.keys.session(ref));
     // Nobody holds the session of a call: it belongs to the run of its caller.
     const isHeld = holder === undefined && this.#tables.findSession(ref)?.hidden;

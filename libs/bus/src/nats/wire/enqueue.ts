@@ -1,11 +1,20 @@
-import { header, MeshError } from '@agentmesh/protocol';
+import { type Headers, header, MeshError } from '@agentmesh/protocol';
 import { jetstream } from '@nats-io/jetstream';
 import { Kvm } from '@nats-io/kv';
 import type { NatsConnection } from '@nats-io/nats-core';
 import type { BrokerLink, Packet } from '../../bus/broker-link.ts';
 import { pause } from '../../bus/pause.ts';
 import { connectionWaitMs, whenConnected } from '../../bus/when-connected.ts';
-import { fromNats, fullHint, isBeingStored, isNobodyThere, isTimeout, provisionHint } from './nats-errors.ts';
+import { withoutAlone } from '../../messages/message-headers.ts';
+import {
+  fromNats,
+  fullHint,
+  isBeingStored,
+  isNobodyThere,
+  isNotAlone,
+  isTimeout,
+  provisionHint,
+} from './nats-errors.ts';
 import { toNatsHeaders } from './packet.ts';
 import { untilReconnect } from './until-reconnect.ts';
 
@@ -24,12 +33,19 @@ export async function enqueue(
   { subject, headers, bytes }: Packet,
 ): Promise<{ duplicate: boolean; isSure: boolean }> {
   const js = jetstream(connection, { timeout: attemptMs });
-  const natsHeaders = toNatsHeaders(headers);
   const msgID = headers[header.messageId] ?? '';
   let tries = 0;
-  const ack = await untilStored(connection, link, `enqueue to ${subject}`, () => {
+  const publish = async (given: Headers) => {
     tries += 1;
-    return js.publish(subject, bytes, { headers: natsHeaders, msgID });
+    return await js.publish(subject, bytes, { headers: toNatsHeaders(given), msgID });
+  };
+  const ack = await untilStored(connection, link, `enqueue to ${subject}`, async () => {
+    try {
+      return await publish(headers);
+    } catch (thrown) {
+      if (!isNotAlone(thrown)) throw thrown;
+      return await publish(withoutAlone(headers));
+    }
   });
   return { duplicate: ack.duplicate, isSure: tries === 1 };
 }

@@ -71,6 +71,17 @@ export function isBeingStored(thrown: unknown): boolean {
   return thrown instanceof JetStreamApiError && /duplicate message id is in process/.test(thrown.message);
 }
 
+/** The codes of JetStream for a message that expected another sequence number; the second where it is not known. */
+const wrongSequenceCodes: readonly number[] = [
+  JetStreamApiCodes.StreamWrongLastSequence,
+  JetStreamApiCodes.StreamWrongLastSequenceUnknown,
+];
+
+/** Tells whether a message was to be the only one of its subject, and is not for certain. */
+export function isNotAlone(thrown: unknown): boolean {
+  return thrown instanceof JetStreamApiError && wrongSequenceCodes.includes(thrown.code);
+}
+
 export function isTimeout(thrown: unknown): boolean {
   return rootCause(thrown) instanceof TimeoutError;
 }

@@ -1,3 +1,4 @@
+import { header } from '@agentmesh/protocol';
 import type { Msg, NatsConnection } from '@nats-io/nats-core';
 import type { BrokerLink, Delivery } from '../../bus/broker-link.ts';
 import { pause } from '../../bus/pause.ts';
@@ -43,7 +44,11 @@ export function toDelivery(connection: NatsConnection, link: BrokerLink, msg: Ms
     place: Number(streamSeq),
     working: () => say('+WPI'),
     nak: (delayMs) => say(delayMs > 0 ? `-NAK {"delay":${Math.round(delayMs * 1e6)}}` : '-NAK'),
-    ack: () => ack(connection, link, ackTo),
+    async ack() {
+      // Behind the acknowledgement a large payload is removed, so it has to be sure.
+      if (packet.headers[header.claim] === undefined && link.connected) say('+ACK');
+      else await ack(connection, link, ackTo);
+    },
   };
 }
 

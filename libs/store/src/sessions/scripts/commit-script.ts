@@ -31,7 +31,8 @@ end
  * an event that is committed beside a run. `endJson` is the end of the run `endRun`, or ''; `endResume` is
  * the same name for a run that continues the invocation, or ''. `calls` is the number of model calls to count.
  *
- * Returns seq, 1 for a repetition, the outbox, and the model calls of the invocation; or a word for the reason why nothing was done.
+ * Returns seq, 1 for a repetition, the outbox, the model calls of the invocation, and 1 for an end after which no
+ * run is to be started; or a word for the reason why nothing was done.
  */
 export const commitScript = defineScript(
   {
@@ -84,6 +85,8 @@ local commit, from = 'event:' .. session_token .. ':' .. event_id, 'from:' .. se
 local token, run, ended, before, at_attempt, known_first, begun, counted = unpack(
   redis.call('HMGET', invocation, 'token', 'run', 'end', commit, 'part:' .. part, from, 'begun', 'calls'))
 if is_older(fencing_token, token) then return 'fenced' end
+-- A repeated commit of the last event: the run has left the session by now.
+if before and end_json ~= '' then return { tonumber(before), 1, {}, tonumber(counted or 0), is_idle() and 1 or 0 } end
 if fencing_token ~= '' then
   -- Nobody holds the session of a call: it belongs to the run of its caller.
   if holder ~= (run or invocation_id) and (holder or hidden == '0') then return 'fenced' end
@@ -131,6 +134,6 @@ touch_invocation(invocation, index, session_token, running_ms, ended_ms, over)
 trim(session, events, pending, answered, invocation, session_token, seq, most)
 retain(session, events, state, list, session_ends, answered, id, ttl)
 -- The next read applies what a crash has left in the outbox.
-return { seq, 0, #app_state > 0 and redis.call('XRANGE', outbox, '-', '+') or {}, counted }
+return { seq, 0, #app_state > 0 and redis.call('XRANGE', outbox, '-', '+') or {}, counted, end_json ~= '' and is_idle() and 1 or 0 }
 `,
 );

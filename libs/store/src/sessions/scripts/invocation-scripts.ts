@@ -42,7 +42,8 @@ end
 local function is_fenced(key, token) return is_older(token, redis.call('HGET', key, 'token')) end
 `;
 
-// Releases what an ended run has: the session, or its place in the queue. Uses the keys of a session and of its
+// Releases what an ended run has: the session, or its place in the queue; and tells whether no run is to be
+// started: none has the session or waits for it, and none of the user waits for a free session. Uses the keys of a session and of its
 // user as local variables, as `noteReady` does.
 export const leaveSession = `${noteReady}
 local function leave_session(run)
@@ -54,6 +55,9 @@ local function leave_session(run)
   redis.call('ZREM', queued, session_token .. ' ' .. run)
   redis.call('HDEL', waiting_runs, run)
   note_ready()
+end
+local function is_idle()
+  return not redis.call('HGET', session, 'lease') and redis.call('EXISTS', waiting, ready) == 0
 end
 `;
 
@@ -147,8 +151,7 @@ if refused == '1' and resume ~= '' and redis.call('HGET', invocation, 'run') == 
 end
 leave_session(run)
 touch_invocation(invocation, index, session_token, running_ms, ended_ms)
-local seq, holder = unpack(redis.call('HMGET', session, 'seq', 'lease'))
-local is_idle = not holder and redis.call('EXISTS', waiting, ready) == 0
-return { read_invocation(invocation), tonumber(seq or 0), is_idle and 1 or 0 }
+local seq = tonumber(redis.call('HGET', session, 'seq') or 0)
+return { read_invocation(invocation), seq, is_idle() and 1 or 0 }
 `,
 );
