@@ -28,7 +28,7 @@ import type { Session } from '../sessions/session.ts';
 import type { SessionService } from '../sessions/session-service.ts';
 import { isLastWord } from './is-last-word.ts';
 import { nextSpeaker } from './next-speaker.ts';
-import { saveInputBlobs } from './save-input-blobs.ts';
+import { type SavedMessage, saveInputBlobs } from './save-input-blobs.ts';
 import { untilAborted } from './until-aborted.ts';
 
 export interface InvocationOptions extends InvocationServices {
@@ -181,10 +181,7 @@ async function messageEvent(
 ): Promise<Event> {
   const { invocationId, stateDelta = {} } = options;
   const userMessage = { ...content, role: content.role ?? 'user' };
-  const invocationContext = contextOf(options, userMessage);
-  const { pluginManager } = invocationContext;
-  const replaced = await pluginManager.run('onUserMessageCallback', { invocationContext, userMessage });
-  const saved = await saveInputBlobs(invocationContext, replaced ?? userMessage);
+  const saved = await preparedMessage(options, userMessage);
   const customMetadata = metadataOf(options, userMessage);
   return createEvent({
     id,
@@ -194,6 +191,17 @@ async function messageEvent(
     ...(customMetadata && { customMetadata }),
     actions: { stateDelta: { ...stateDelta }, artifactDelta: saved.artifactDelta },
   });
+}
+
+/** Lets plugins replace the user's message, and saves its files. */
+async function preparedMessage(options: InvocationOptions, userMessage: Content): Promise<SavedMessage> {
+  const isHeard = options.pluginManager?.has('onUserMessageCallback');
+  if (!isHeard && !options.runConfig.saveInputBlobsAsArtifacts)
+    return { content: userMessage, artifactDelta: {} };
+  const invocationContext = contextOf(options, userMessage);
+  const { pluginManager } = invocationContext;
+  const replaced = await pluginManager.run('onUserMessageCallback', { invocationContext, userMessage });
+  return await saveInputBlobs(invocationContext, replaced ?? userMessage);
 }
 
 function metadataOf(

@@ -3,7 +3,7 @@ import type { Content, Part } from '@google/genai';
 import type { InvocationContext } from '../base/invocation-context.ts';
 
 /** A message whose files are saved: its content, and their versions. */
-interface SavedMessage {
+export interface SavedMessage {
   content: Content;
   artifactDelta: Record<string, number>;
 }

@@ -173,10 +173,19 @@ function withParts(event: Event, keep: (part: Part) => boolean): Event {
  * content.
  */
 function withoutOurIds(content: Content): Content {
-  for (const { functionCall, functionResponse } of content.parts ?? []) {
-    if (functionCall?.id?.startsWith(functionCallIdPrefix)) delete functionCall.id;
-    if (functionResponse?.id?.startsWith(functionCallIdPrefix)) delete functionResponse.id;
-    delete functionResponse?.willContinue;
+  for (const part of content.parts ?? []) {
+    const { functionCall, functionResponse } = part;
+    if (functionCall) part.functionCall = withoutOurId(functionCall);
+    if (functionResponse) {
+      const { willContinue: _willContinue, ...response } = functionResponse;
+      part.functionResponse = withoutOurId(response);
+    }
   }
   return content;
+}
+
+function withoutOurId<T extends { id?: string }>(of: T): T {
+  if (!of.id?.startsWith(functionCallIdPrefix)) return of;
+  const { id: _id, ...rest } = of;
+  return rest as T;
 }

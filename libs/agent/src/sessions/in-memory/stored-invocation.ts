@@ -1,4 +1,5 @@
-import { toJson } from '@agentmesh/protocol';
+import { copyJson } from '../../events/copy-json.ts';
+import { frozenJson } from '../../events/frozen-json.ts';
 import { runName } from '../../events/run-ids.ts';
 import {
   closedPartError,
@@ -43,8 +44,8 @@ export interface StoredInvocation {
   run: string;
   /** The run before that. */
   before: string;
-  /** The end of each run, as JSON. */
-  ends: Map<string, string>;
+  /** The end of each run, frozen. */
+  ends: Map<string, RunEnd>;
 }
 
 export function newInvocation(owner: string): StoredInvocation {
@@ -64,12 +65,11 @@ export function newInvocation(owner: string): StoredInvocation {
 export function endsOnly({ run, ends }: StoredInvocation): StoredInvocation {
   const message = 'its session was deleted';
   const failed: RunEnd = { status: 'failed', error: { code: 'not_found', message } };
-  const known = [...ends].map(([each, json]): [string, RunEnd] => [each, JSON.parse(json)]);
-  const all = ends.has(run) ? known : [...known, [run, failed] as const];
-  const kept = all.map(([each, { error, ...end }]): [string, string] => [
+  const all = ends.has(run) ? [...ends] : [...ends, [run, failed] as const];
+  const kept = all.map(([each, { error, ...end }]): [string, RunEnd] => [
     each,
     // The words of an error may hold data of the user.
-    JSON.stringify({ ...end, ...(error && { error: { ...error, message } }) }),
+    { ...end, ...(error && { error: { ...error, message } }) },
   ]);
   return { ...newInvocation(''), run, ends: new Map(kept) };
 }
@@ -123,23 +123,23 @@ export function currentRun(invocationId: string, { run }: StoredInvocation): str
 }
 
 export function endRun(invocation: StoredInvocation, run: string, ending: RunEnding): void {
-  if (!invocation.ends.has(run)) invocation.ends.set(run, toJson(recordedEnd(ending), 'the end'));
+  if (!invocation.ends.has(run)) invocation.ends.set(run, frozenJson(recordedEnd(ending), 'the end').copy);
   if (ending.refused && run !== '' && invocation.run === run) invocation.run = invocation.before;
 }
 
 export function recordOf(found: StoredInvocation | undefined): InvocationRecord {
-  const { run = '', ends = new Map<string, string>() } = found ?? {};
-  const isContinued = run !== '' || [...ends.keys()].some((each) => each !== '');
+  const { run = '', ends = new Map<string, RunEnd>() } = found ?? {};
+  const isContinued = run !== '' || ends.size > (ends.has('') ? 1 : 0);
   const end = ends.get(run);
   return {
-    ...(end === undefined ? { status: 'running' } : (JSON.parse(end) as RunEnd)),
+    ...(end === undefined ? { status: 'running' } : copyJson(end)),
     temp: withPrefix('temp:', found?.temp),
     llmCalls: found?.llmCalls ?? 0,
     tokens: found?.tokens ?? 0,
     ...(found?.home !== undefined && { home: found.home }),
     ...(found?.cancelled !== undefined && { cancelled: found.cancelled }),
     ...(run !== '' && { resume: run }),
-    ...(isContinued && { ends: new Map([...ends].map(([each, json]) => [each, JSON.parse(json)])) }),
+    ...(isContinued && { ends: new Map([...ends].map(([each, of]) => [each, copyJson(of)])) }),
   };
 }
 
