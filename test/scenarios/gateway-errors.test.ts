@@ -55,6 +55,32 @@ async function openRun() {
   return { sessionId, invocationId, path, stream, end };
 }
 
+describe('a request that no agent could use', () => {
+  it('is refused by the name of its problem, and changes nothing', async () => {
+    const sessionId = await client.createSession('stock_app');
+    const run = async (newMessage: unknown) => {
+      const body = { appName: 'stock_app', userId: 'u1', sessionId, newMessage };
+      const response = await client.send('POST', '/run', body);
+      return [response.status, ((await response.json()) as { error: string }).error];
+    };
+    expect(await run({ parts: [] })).toEqual([400, expect.stringContaining('no parts')]);
+    expect(await run('')).toEqual([400, expect.stringContaining('no text')]);
+    expect(await run({ role: 'user', parts: [{ text: '' }, { text: '' }] })).toEqual([
+      ...[400, expect.stringContaining('no text')],
+    ]);
+    expect(await run({ role: 'model', parts: [{ text: 'Hi' }] })).toEqual([
+      ...[400, expect.stringContaining('the role model')],
+    ]);
+    const sessions = '/apps/stock_app/users/u1/sessions';
+    const { events } = (await (await client.send('GET', `${sessions}/${sessionId}`)).json()) as {
+      events: [];
+    };
+    expect(events).toEqual([]);
+    for (const id of ['a%00b', '..%2Fa', '%20a'])
+      expect((await client.send('POST', `${sessions}/${id}`, {})).status).toBe(400);
+  });
+});
+
 describe('the ids of an error', () => {
   it('are in the answer to a failed run, and in the log', async () => {
     const { sessionId, end } = await openRun();

@@ -68,13 +68,18 @@ export async function startRequestedRun(
 }
 
 /** Checks a message of a person. @throws MeshError `invalid_argument` for a message that nobody may send */
-function assertSendable({ parts }: RequestedRun['newMessage']): void {
+function assertSendable({ parts, role }: RequestedRun['newMessage']): void {
+  // ADK would show it to the model as the model's own words.
+  if (role === 'model')
+    throw new MeshError('invalid_argument', 'newMessage has the role model; people send the role user');
   // Only agents call functions: a call in a person's message would be forged.
   if (parts?.some(({ functionCall }) => functionCall))
     throw new MeshError('invalid_argument', 'newMessage holds a function call; only agents make these');
   if (!parts?.length) throw new MeshError('invalid_argument', 'newMessage has no parts; say something');
   if (parts.some((part) => Object.keys(part).length === 0))
     throw new MeshError('invalid_argument', 'newMessage has an empty part; give each part text or data');
+  if (parts.every((part) => part.text === '' && Object.keys(part).length === 1))
+    throw new MeshError('invalid_argument', 'newMessage has no text; say something');
 }
 
 /**

@@ -7,6 +7,7 @@ import type { GatewayContext } from '../../context/context.ts';
 import type { Handler } from '../../context/route.ts';
 import { readUser } from '../../params/params.ts';
 import { requireSession } from '../../params/require-session.ts';
+import { assertSessionName } from '../../params/session-name.ts';
 import { cancelOnceBegun } from '../../runs/cancel-once-begun.ts';
 import { type AcceptedRun, readRepeatable } from '../../runs/repeated-run.ts';
 import { watchUntil } from '../../runs/run-watch.ts';
@@ -63,6 +64,7 @@ const findSession = ({ mesh }: GatewayContext, ref: SessionRef): Promise<Session
 
 /** Makes the session of a thread for its first run. */
 async function makeSession(context: GatewayContext, ref: SessionRef): Promise<Session> {
+  assertSessionName(ref.sessionId);
   try {
     return await context.mesh.sessions.createSession(ref);
   } catch (error) {

@@ -2,6 +2,7 @@ import { forkSession } from '@agentmesh/agent';
 import { z } from 'zod';
 import type { Handler } from '../../context/route.ts';
 import { readBody, readSession } from '../../params/params.ts';
+import { assertSessionName } from '../../params/session-name.ts';
 import { sendSession } from './session-json.ts';
 
 export const forkBody = z.strictObject({
@@ -13,6 +14,7 @@ export const forkBody = z.strictObject({
 export const fork: Handler = async (context, request, reply) => {
   const ref = await readSession(context, request);
   const { sessionId, beforeInvocationId } = readBody(forkBody, request);
+  if (sessionId !== undefined) assertSessionName(sessionId);
   const options = {
     ...(sessionId !== undefined && { sessionId }),
     ...(beforeInvocationId !== undefined && { beforeInvocationId }),

@@ -5,6 +5,7 @@ import { z } from 'zod';
 import { assertCallerRole, assertMayWriteState } from '../../access/check-access.ts';
 import { recordImport } from '../../access/record-request.ts';
 import type { GatewayContext } from '../../context/context.ts';
+import { assertSessionName } from '../../params/session-name.ts';
 
 const state = z.record(z.string(), z.unknown());
 const events = z.preprocess(withoutNulls, z.array(eventSchema).max(100_000).nullish());
@@ -53,6 +54,7 @@ export async function makeSession(
   { sessionId, state: initialState, events: pastEvents }: NewSession,
 ): Promise<Session> {
   const { sessions } = mesh;
+  if (sessionId) assertSessionName(sessionId);
   assertMayWriteState(http, owner.appName, initialState);
   if (pastEvents?.length) assertCallerRole(http, owner.appName, 'operator', 'to import events');
   const request = { ...owner, ...(sessionId && { sessionId }), ...(initialState && { state: initialState }) };
