@@ -18,15 +18,6 @@ export async function noteBusy(connection: RedisConnection, keys: Keys, ref: Ses
   return await note(connection, keys.busySessions(ref.appName), sessionMember(ref));
 }
 
-/** Notes a user whose runs wait for a share, for the sweep. */
-export async function noteBusyUser(
-  connection: RedisConnection,
-  keys: Keys,
-  user: UserOwner,
-): Promise<string> {
-  return await note(connection, keys.busyUsers(user.appName), userMember(user));
-}
-
 /** Takes an idle session off the list, unless it was noted again after the note of this mark. */
 export async function dropIdleSession(
   connection: RedisConnection,
@@ -100,8 +91,20 @@ export async function listBusyUsers(
 }
 
 async function note(connection: RedisConnection, list: string, member: string): Promise<string> {
-  const step = Math.ceil(Math.random() * 999) / 1_000;
-  return await connection.script<string>(...noteScript.call({ list, member, now: Date.now(), step }));
+  return await connection.script<string>(...noteScript.call({ list, member, ...stepNow() }));
+}
+
+/** Returns the arguments of a note: the time, and a step that makes its mark unlike others. */
+function stepNow() {
+  return { now: Date.now(), step: Math.ceil(Math.random() * 999) / 1_000 };
+}
+
+/** Returns the arguments of a note of a busy session, or of a user whose runs wait, for another script. */
+export function busyNote(keys: Keys, ref: SessionRef, { ofUser }: { ofUser: boolean }) {
+  const place = ofUser
+    ? { list: keys.busyUsers(ref.appName), member: userMember(ref) }
+    : { list: keys.busySessions(ref.appName), member: sessionMember(ref) };
+  return { ...place, ...stepNow() };
 }
 
 async function drop(connection: RedisConnection, list: string, member: string, mark: string): Promise<void> {

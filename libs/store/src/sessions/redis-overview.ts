@@ -9,6 +9,7 @@ import {
 } from '@agentmesh/agent/internal';
 import { decodeToken, encodeToken, type Keys, type SessionRef } from '@agentmesh/protocol';
 import type { RedisConnection } from '../connection/redis-connection.ts';
+import { busyNote } from './busy-lists.ts';
 import { forgetRunsScript, noteRunScript } from './scripts/overview-scripts.ts';
 
 /** Time for which the list of recent runs is kept after its last run, in ms. */
@@ -22,25 +23,29 @@ function nextTime(): number {
   return lastTime;
 }
 
-/** Notes the first run of an invocation, and each run that continues it. */
+/**
+ * Notes that a run has a session, or waits for it or for a share of its user, for the sweep. Notes the run itself
+ * when it is the first one of an invocation, or continues one. Returns a mark for `dropIdleSession`.
+ */
 export async function noteRun(
   connection: RedisConnection,
   keys: Keys,
-  { appName, userId, sessionId, invocationId, resume }: InvocationRef,
-  { agent = '', delivery }: Pick<TakeOptions, 'agent' | 'delivery'>,
-): Promise<void> {
+  ref: InvocationRef,
+  { agent = '', delivery, onlyWaits = false }: Pick<TakeOptions, 'agent' | 'delivery' | 'onlyWaits'>,
+): Promise<string> {
+  const { appName, userId, sessionId, invocationId, resume } = ref;
   const isLaterHop = resume === undefined && delivery !== undefined && delivery.part !== 'hop:0';
-  if (isLaterHop) return;
   const values = {
+    ...busyNote(keys, ref, { ofUser: onlyWaits }),
     ...listsOf(keys, appName),
-    id: invocationId,
-    now: nextTime().toFixed(3),
+    id: isLaterHop ? '' : invocationId,
+    time: nextTime().toFixed(3),
     place: `${encodeToken(userId)} ${encodeToken(sessionId)} ${agent}`,
     refresh: resume === undefined ? '' : '1',
     most: mostRecentRuns,
     keptMs,
   };
-  await connection.script(...noteRunScript.call(values));
+  return await connection.script<string>(...noteRunScript.call(values));
 }
 
 /** Forgets the runs of a session, or of all sessions of a user. */

@@ -25,7 +25,6 @@ import {
   listBusySessions,
   listBusyUsers,
   noteBusy,
-  noteBusyUser,
 } from './busy-lists.ts';
 import { recordOf } from './invocation-record.ts';
 import { invocationKey, resumeName, sessionKeys, userKeys } from './lease-keys.ts';
@@ -82,7 +81,7 @@ export class RedisSessionLeases implements SessionLeases {
     const { connection, keys } = this.#place;
     const { running, ended } = this.#place.invocationTtlMs;
     // Sent before the script: a crash in between leaves a session that the next sweep takes off the list.
-    const listed = onlyWaits ? noteBusyUser(connection, keys, ref) : noteBusy(connection, keys, ref);
+    const noted = noteRun(connection, keys, ref, options);
     const taken = connection.script<Found>(
       ...takeScript.call({
         invocation: invocationKey(keys, ref),
@@ -112,8 +111,7 @@ export class RedisSessionLeases implements SessionLeases {
         agent: options.agent ?? '',
       }),
     );
-    const noted = noteRun(connection, keys, ref, options);
-    const [[state, ...found], mark] = await Promise.all([taken, listed, noted]);
+    const [[state, ...found], mark] = await Promise.all([taken, noted]);
     if (state === 'held') return heldSession(found as HeldReply, mark);
     if (state === 'gone') await forgetRuns(connection, keys, ref);
     if (state !== 'busy') return { state };

@@ -1,13 +1,20 @@
 import { defineScript } from '../../scripts/define-script.ts';
+import { noteMember } from './busy-scripts.ts';
 
 /**
- * Notes a run of an app at a time, and drops the oldest runs. A run that is noted already keeps its time, unless
- * `refresh` is 1. The first place of a run counts.
+ * Notes the session or the user that a run makes busy, as {@link noteScript} does, and returns the mark. Notes the
+ * run itself at a time, unless it has the id '', and drops the oldest runs. A run that is noted already keeps its
+ * time, unless `refresh` is 1. The first place of a run counts.
  */
 export const noteRunScript = defineScript(
-  { keys: ['runs', 'places'], args: ['id', 'now', 'place', 'refresh', 'most', 'keptMs'] },
-  `
-local added = refresh == '1' and redis.call('ZADD', runs, now, id) or redis.call('ZADD', runs, 'NX', now, id)
+  {
+    keys: ['list', 'runs', 'places'],
+    args: ['member', 'now', 'step', 'id', 'time', 'place', 'refresh', 'most', 'keptMs'],
+  },
+  `${noteMember}
+local mark = note_member(list, member, now, step)
+if id == '' then return mark end
+local added = refresh == '1' and redis.call('ZADD', runs, time, id) or redis.call('ZADD', runs, 'NX', time, id)
 redis.call('HSETNX', places, id, place)
 if added == 1 then
   for _, old in ipairs(redis.call('ZRANGE', runs, 0, -most - 1)) do
@@ -17,7 +24,7 @@ if added == 1 then
 end
 redis.call('PEXPIRE', runs, kept_ms)
 redis.call('PEXPIRE', places, kept_ms)
-return added
+return mark
 `,
 );
 
