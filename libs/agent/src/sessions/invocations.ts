@@ -149,9 +149,13 @@ export interface Invocations {
    * runs of the invocation, including runs that would continue it, leave the queue and end now as failed with
    * the code `cancelled`. With `ref.resume` only that run is cancelled. An ended invocation stays as it is.
    * Returns undefined for an invocation that has not begun in this session and does not wait in the session's
-   * queue.
+   * queue. With `untaken`, an invocation of which nothing is known is ended too, so that its run never begins.
    */
-  cancel(ref: InvocationRef, reason: string): Promise<InvocationRecord | undefined>;
+  cancel(
+    ref: InvocationRef,
+    reason: string,
+    options?: { untaken?: boolean },
+  ): Promise<InvocationRecord | undefined>;
 
   /**
    * Records the end of the run that the ref names, and frees the session. The first end of a run stays: a

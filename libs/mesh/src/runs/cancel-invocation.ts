@@ -21,12 +21,7 @@ export async function cancelInvocation(
   reason = 'somebody cancelled it',
   { untaken = false }: { untaken?: boolean } = {},
 ): Promise<InvocationRecord> {
-  const { invocations } = mesh.sessions;
-  const error = { code: 'cancelled', message: reason };
-  const record =
-    (await invocations.cancel(ref, reason)) ??
-    // The record is kept as long as the command may wait.
-    (untaken ? await invocations.end(ref, { status: 'failed', error, waits: true }) : undefined);
+  const record = await mesh.sessions.invocations.cancel(ref, reason, { untaken });
   if (!record) {
     throw new MeshError(
       'not_found',

@@ -81,7 +81,11 @@ export class RedisInvocations implements Invocations {
     return unlessFenced(await this.#place.connection.script<number | 'fenced'>(...countScript.call(values)));
   }
 
-  async cancel(ref: InvocationRef, reason: string): Promise<InvocationRecord | undefined> {
+  async cancel(
+    ref: InvocationRef,
+    reason: string,
+    { untaken = false }: { untaken?: boolean } = {},
+  ): Promise<InvocationRecord | undefined> {
     const { connection, keys } = this.#place;
     const end = { status: 'failed', error: { code: 'cancelled', message: reason } };
     const reply = await connection.script<string[] | 'unknown'>(
@@ -94,6 +98,7 @@ export class RedisInvocations implements Invocations {
         endJson: toJson(end, 'the end'),
         prefix: continuationPrefix(ref.invocationId),
         only: resumeName(ref),
+        untaken: untaken ? 1 : '',
       }),
     );
     return reply === 'unknown' ? undefined : recordOf(reply);

@@ -191,6 +191,18 @@ export function runOrder(service: TheService): void {
     expect(await queue(3)).toMatchObject({ state: 'held' });
   });
 
+  test('ends a run before it is taken, and no run of another session', async () => {
+    await create();
+    expect(await service().invocations.cancel(inv(1), 'early')).toBeUndefined();
+    const ended = { status: 'failed', error: { code: 'cancelled', message: 'early' } };
+    expect(await service().invocations.cancel(inv(1), 'early', { untaken: true })).toMatchObject(ended);
+    expect(await queue(1)).toEqual({ state: 'ended' });
+    await take(service(), inv(2));
+    const elsewhere = { ...inv(2), sessionId: 'another' };
+    expect(await service().invocations.cancel(elsewhere, 'not mine', { untaken: true })).toBeUndefined();
+    expect(await service().invocations.get(inv(2))).toMatchObject({ status: 'running' });
+  });
+
   test('ends a run in the step that commits its last event', async () => {
     const picture = await create();
     const commit = async (n: number, token: number) => {

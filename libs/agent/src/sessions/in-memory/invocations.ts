@@ -65,19 +65,24 @@ export class InMemoryInvocations implements Invocations {
     return invocation.llmCalls;
   }
 
-  async cancel(ref: InvocationRef, reason: string): Promise<InvocationRecord | undefined> {
+  async cancel(
+    ref: InvocationRef,
+    reason: string,
+    { untaken = false }: { untaken?: boolean } = {},
+  ): Promise<InvocationRecord | undefined> {
     const { appName, userId, sessionId, invocationId, resume } = ref;
     const { keys, leases } = this.#tables;
     const key = keys.session(ref);
     const existing = this.#tables.findInvocation(ref);
     const later = resume === undefined ? continuationPrefix(invocationId) : undefined;
     const waiting = leases.waitingOf(key, runName(ref), later);
+    const error = { code: 'cancelled', message: reason };
+    if (!existing && waiting.length === 0 && untaken) return await this.end(ref, { status: 'failed', error });
     if (existing ? existing.owner !== ref.sessionId : waiting.length === 0) return undefined;
     const invocation = this.#tables.invocation(ref);
     const isMeant = resume === undefined || invocation.run === resume;
     if (!isMeant && waiting.length === 0 && !invocation.ends.has(resume)) return undefined;
     if (isMeant && !isOver(invocation)) invocation.cancelled ??= reason;
-    const error = { code: 'cancelled', message: reason };
     for (const run of waiting.map(runOfName))
       await this.end({ appName, userId, sessionId, ...run }, { status: 'failed', error });
     return await this.get(ref);

@@ -126,12 +126,23 @@ return 1
 /**
  * Marks an invocation as cancelled. `endJson` is the end of its waiting runs; `prefix` is the beginning of
  * the names of runs that continue it; `only` is the name of the single run to cancel, or ''. Returns
- * 'unknown' for an invocation of another session, or an invocation that has not begun.
+ * 'unknown' for an invocation of another session, or an invocation that has not begun, unless `untaken` is 1: such
+ * an invocation is ended.
  */
 export const cancelScript = defineScript(
   {
     keys: ['invocation', ...queueKeys, 'index'],
-    args: ['sessionToken', 'runningMs', 'endedMs', 'reason', 'invocationId', 'endJson', 'prefix', 'only'],
+    args: [
+      'sessionToken',
+      'runningMs',
+      'endedMs',
+      'reason',
+      'invocationId',
+      'endJson',
+      'prefix',
+      'only',
+      'untaken',
+    ],
   },
   `${touchInvocation}${readInvocation}${leaveSession}
 local later = {}
@@ -140,7 +151,14 @@ for _, name in ipairs(redis.call('ZRANGE', waiting, 0, -1)) do
   if name == only or only == '' and string.sub(name, 1, #prefix) == prefix then later[#later + 1] = name end
 end
 local is_meant = only == '' or redis.call('HGET', invocation, 'run') == only
-if owner and owner ~= session_token or not owner and not waits and #later == 0 then return 'unknown' end
+if owner and owner ~= session_token then return 'unknown' end
+if not owner and not waits and #later == 0 then
+  if untaken ~= '1' then return 'unknown' end
+  redis.call('HSETNX', invocation, 'end', end_json)
+  -- As long as its command may wait.
+  touch_invocation(invocation, index, session_token, running_ms, running_ms)
+  return read_invocation(invocation)
+end
 if not is_meant and #later == 0 and redis.call('HEXISTS', invocation, end_field(only)) == 0 then return 'unknown' end
 if is_meant and (owner or waits) and not is_over(invocation) then
   redis.call('HSETNX', invocation, 'cancel', reason)
