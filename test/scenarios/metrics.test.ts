@@ -1,7 +1,10 @@
 import { type LocalMesh, launchMesh } from '@agentmesh/deploy/launch';
 import { samples } from '@agentmesh/deploy/samples';
+import { subjects } from '@agentmesh/protocol';
 import { until } from '@agentmesh/testing';
+import { connect } from '@nats-io/transport-node';
 import { afterAll, beforeAll, expect, it } from 'vitest';
+import { natsLogin } from '../nats-login.ts';
 import { lastText, restClient } from '../rest-client.ts';
 
 const services = samples.filter(({ manifest }) => ['weather_agent', 'get_weather'].includes(manifest.name));
@@ -42,4 +45,26 @@ it('each process shows its part of a run to Prometheus', async () => {
   expect(await metricOf('weather_agent', input)).toBeGreaterThan(0);
   const runs = 'http_server_request_duration_count{http_request_method="POST",http_route="/run"';
   expect(await metricOf('gateway', runs)).toBe(1);
+});
+
+it('a gateway shows the queues of the mesh to Prometheus', async () => {
+  const queue = (state: string) =>
+    `agentmesh_queue_messages{kind="run",name="weather_agent",state="${state}"`;
+  expect(await metricOf('gateway', queue('waiting'))).toBe(0);
+  expect(await metricOf('gateway', 'agentmesh_dead_letters')).toBe(0);
+  const agent = mesh.processes.find(({ name }) => name === 'weather_agent');
+  await agent?.stop();
+  await using outside = await connect({
+    servers: mesh.natsUrl,
+    inboxPrefix: subjects().inboxPrefix('client'),
+    ...natsLogin(mesh.login('client')),
+  }).then((nats) => ({ nats, [Symbol.asyncDispose]: () => nats.close() }));
+  const run = { app: 'weather_app', user: 'u1', message: 'How is the weather in Rome?' };
+  outside.nats.publish(subjects().agentRun('weather_agent', 'waits'), JSON.stringify(run));
+  outside.nats.publish(subjects().agentRun('weather_agent', 'waits'), JSON.stringify(run));
+  await until(async () => (await metricOf('gateway', queue('waiting'))) === 2, { what: 'the waiting runs' });
+  await until(
+    async () => (await metricOf('gateway', 'agentmesh_queue_oldest_age{kind="run",name="weather_agent"')) > 0,
+    { what: 'the age of the first run' },
+  );
 });

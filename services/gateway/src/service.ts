@@ -9,6 +9,7 @@ import { startArtifactSweep } from './artifact-sweep.ts';
 import { buildServer } from './build-server.ts';
 import type { GatewayConfig } from './context/config.ts';
 import { orderlyClose } from './http/close-server.ts';
+import { showQueues } from './http/queue-metrics.ts';
 import { readCertificate } from './http/tls.ts';
 
 /** Time before the end of the grace period at which waiting clients are disconnected, in ms. */
@@ -41,9 +42,11 @@ export async function startGateway(
   );
   owners.defer(() => registration.stop());
   owners.use(startArtifactSweep(mesh, log));
+  const observer = observerFor(config, owners);
+  owners.use(showQueues({ mesh, observer, log }));
   const stopping = new AbortController();
   const server = buildServer(
-    { mesh, config, log, admission, observer: observerFor(config, owners), stopping: stopping.signal },
+    { mesh, config, log, admission, observer, stopping: stopping.signal },
     { ...config, certificate, authenticators, limits },
   );
   const close = orderlyClose(server);
