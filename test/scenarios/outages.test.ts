@@ -1,3 +1,4 @@
+import { setTimeout as delay } from 'node:timers/promises';
 import { type LocalMesh, launchMesh } from '@agentmesh/deploy/launch';
 import { samples } from '@agentmesh/deploy/samples';
 import {
@@ -62,6 +63,8 @@ const answerOf = async (response: Response) => ({ status: response.status, body:
 describe('a server that stops without a word', () => {
   it('is NATS: runs at work continue, sessions are read and made, a new run is told to try again', async () => {
     const { sessionId, session, stream, state } = await openRun();
+    // The gateway does not look for an agent that was up a moment ago.
+    await delay(300);
     using paused = pauseProcess(nats.pid);
     const refused = client.run('stock_app', sessionId, 'more').then(answerOf);
     expect((await client.send('GET', session)).status).toBe(200);

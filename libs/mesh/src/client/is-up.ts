@@ -10,7 +10,7 @@ const silenceMs = 3_000;
 const longLookMs = 300;
 
 /** The time for which an agent that was up is not looked for again, in ms. A run that it misses waits for it. */
-const upMs = 1_000;
+const upMs = 250;
 
 /** The times at which the agents were up, by their names as services, for each bus. */
 const lastUp = new WeakMap<Mesh['bus'], Map<string, number>>();
