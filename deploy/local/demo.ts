@@ -1,5 +1,6 @@
+import { readFile } from 'node:fs/promises';
 import { type Event, every, everySession, header, replicaKey, subjects } from '@agentmesh/protocol';
-import { connect, type NatsConnection } from '@nats-io/transport-node';
+import { connect, credsAuthenticator, type NatsConnection } from '@nats-io/transport-node';
 import { EventSourceParserStream } from 'eventsource-parser/stream';
 import { type LocalMesh, launchMesh } from './launch.ts';
 import { chooseModel } from './model-choice.ts';
@@ -123,10 +124,13 @@ async function postJson(url: string, body: unknown): Promise<Response> {
 
 /** Connects a client that uses only NATS and JSON, as any other program may. */
 async function connectClient(mesh: LocalMesh): Promise<NatsConnection> {
+  const { credsFile, ...password } = mesh.login('client');
   return await connect({
     servers: mesh.natsUrl,
     inboxPrefix: subjects().inboxPrefix('client'),
-    ...mesh.login('client'),
+    ...(credsFile === undefined
+      ? password
+      : { authenticator: credsAuthenticator(await readFile(credsFile)) }),
   });
 }
 
