@@ -1,3 +1,4 @@
+import { setTimeout as delay } from 'node:timers/promises';
 import { MeshError, type OperationUpdateInput } from '@agentmesh/protocol';
 import { intercept, until } from '@agentmesh/testing';
 import { describe, expect, it } from 'vitest';
@@ -47,6 +48,23 @@ describe('an outcome that another outcome overtakes', () => {
       error: { code: 'failed_precondition', message: expect.stringContaining('answered before') },
     });
   });
+});
+
+it('progress comes before the outcome that was published behind it', async () => {
+  const chat = await ticketed(says('approved!'));
+  await chat.say('buy it');
+  let isFirst = true;
+  intercept(chat.world.sessions.pending, 'get', (get) => async (...args) => {
+    const isSlow = isFirst;
+    isFirst = false;
+    if (isSlow) await delay(100);
+    return await get(...args);
+  });
+  await chat.update({ final: false, response: { n: 1 } });
+  await chat.update(approved);
+  await until(async () => (await chat.briefs()).at(-1) === 'solo: approved!');
+  const briefs = (await chat.briefs()).join('; ');
+  expect(briefs).toMatch(/n.*1.*approved/);
 });
 
 describe('an update after the end of its call', () => {

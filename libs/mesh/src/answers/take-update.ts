@@ -38,11 +38,35 @@ const slots = 32;
 
 /**
  * Takes the updates of long-running calls that the agent's service has made, and the answers to its
- * questions.
+ * questions. In this process an update waits for the progress of its call that came before: progress after the end
+ * of a call would be dropped.
  */
 export async function consumeOperations(served: ServedAgent): Promise<Started> {
   const { mesh, agent } = served;
-  return await mesh.bus.consumeOperations(agent.name, (item) => handleOperation(served, item), { slots });
+  /** The last progress of each call that is at work here, by the subject of its updates. */
+  const atWork = new Map<string, Promise<unknown>>();
+  const takeInOrder = async (item: WorkItem): Promise<WorkOutcome> => {
+    const { subject } = item;
+    const before = atWork.get(subject) ?? Promise.resolve();
+    const taking = before.then(() => handleOperation(served, item));
+    if (!isProgress(item)) return await taking;
+    const taken = taking
+      .catch(() => {})
+      .finally(() => atWork.get(subject) === taken && atWork.delete(subject));
+    atWork.set(subject, taken);
+    return await taking;
+  };
+  return await mesh.bus.consumeOperations(agent.name, takeInOrder, { slots });
+}
+
+/** Tells whether an item is an update that leaves its call open. */
+function isProgress(item: WorkItem): boolean {
+  try {
+    const { success, data } = operationUpdateSchema.safeParse(item.json());
+    return success && !data.final;
+  } catch {
+    return false;
+  }
 }
 
 /**
