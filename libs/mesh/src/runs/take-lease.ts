@@ -72,8 +72,9 @@ export async function takeLease(
   { ref, earlier, onlyNew = false, taking }: TakeRequest,
 ): Promise<HeldSession | WorkOutcome | 'begun'> {
   const { mesh } = served;
-  const options = { ...takeOptions(served, run, delivery), earlier, onlyNew };
-  const taken = await (taking ?? mesh.sessions.leases.take(ref, options));
+  const take = () =>
+    mesh.sessions.leases.take(ref, { ...takeOptions(served, run, delivery), earlier, onlyNew });
+  const taken = await (taking ?? take());
   if (taken.state === 'begun') return taken.state;
   if (taken.state === 'duplicate') {
     mesh.log.info(

@@ -37,8 +37,8 @@ export function showQueues({ mesh, observer, log }: QueueMetrics): Disposable {
         const about = { kind: queue.kind, name: nameOf(mesh, queue) };
         result.observe(messages, queue.waiting, { ...about, state: 'waiting' });
         result.observe(messages, queue.working, { ...about, state: 'working' });
-        const { oldest } = queue;
-        result.observe(age, oldest === undefined ? 0 : Math.max(0, Date.now() - oldest) / 1_000, about);
+        const seconds = ageOf(queue);
+        if (seconds !== undefined) result.observe(age, seconds, about);
       }
     } catch (error) {
       log.debug({ err: error }, 'the metrics lack the figures of the queues');
@@ -46,6 +46,12 @@ export function showQueues({ mesh, observer, log }: QueueMetrics): Disposable {
   };
   meter.addBatchObservableCallback(look, instruments);
   return { [Symbol.dispose]: () => meter.removeBatchObservableCallback(look, instruments) };
+}
+
+/** Returns the age of the oldest message, in s; 0 for an empty queue, undefined where the observer does not look. */
+function ageOf({ kind, waiting, working, oldest }: ObservedQueue): number | undefined {
+  if (oldest !== undefined) return Math.max(0, Date.now() - oldest) / 1_000;
+  return kind !== 'operation' && waiting + working === 0 ? 0 : undefined;
 }
 
 const lookAt = (view: MeshObserver) => Promise.all([view.queues(), view.deadLetters.count()]);
