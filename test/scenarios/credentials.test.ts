@@ -271,8 +271,8 @@ describe('a sign-in for a tool in a process of its own', () => {
     const session = await client.createSession('planner_app', user);
     const asked = await client.events('planner_app', session, 'What is on?', { userId: user });
     const { newMessage } = await signIn(asked, user);
-    // Without the tool's process the agent stops after the answer.
-    await processOf('calendar').kill();
+    // Without a process of the tool the agent stops after the answer.
+    await Promise.all(processesOf('calendar').map((each) => each.kill()));
     const answering = client.events('planner_app', session, '', { userId: user, newMessage });
     await until(async () => (await storedEvents('planner_app', user, session)).at(-1)?.author === 'user', {
       what: 'the answer to be committed',
@@ -333,8 +333,11 @@ describe('a sign-in for a tool in the process of its agent', () => {
 
 /** Processes that the tests have started, of which the newest of a service counts. */
 const running: LocalMesh['processes'] = [];
+function processesOf(name: string): LocalMesh['processes'] {
+  return [...mesh.processes, ...running].filter((each) => each.name === name);
+}
 function processOf(name: string): LocalMesh['processes'][number] {
-  const found = [...mesh.processes, ...running].findLast((each) => each.name === name);
+  const found = processesOf(name).at(-1);
   if (!found) throw new Error(`${name} does not run`);
   return found;
 }
