@@ -119,6 +119,7 @@ export const headerMeanings: Record<keyof typeof header, string> = {
   accept: '`frames` for a reply stream; without it the caller gets one plain reply.',
   frame: 'The kind of a frame: accepted, event, progress, heartbeat, result or error.',
   seq: 'The number of a frame in its reply stream from 0, or of an event in its session.',
+  end: 'On the last event of a run that it ended: `completed`. Any other end is a message of its own.',
   token: 'The fencing token of the delivery of a run.',
   resume: 'The id of a run that continues an invocation.',
   run: 'The run of a command: `<app>.<user>.<session>.<invocation>`, and `.<resume>` of a run that continues it, each as a token.',

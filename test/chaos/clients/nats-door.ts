@@ -107,20 +107,25 @@ async function publishUntilSafe(
 function listenForEnds(connection: NatsConnection, tell: (end: EndNews) => void): void {
   connection.subscribe(names.invocationWatch(everySession, every), {
     callback: (error, message) => {
-      if (error || message.headers?.get(header.frame) !== 'result') return;
-      const end = readEnd(message);
+      const end = error ? undefined : readEnd(message);
       if (end) tell(end);
     },
   });
 }
 
+/** Reads an end that comes with the last event of its run, or as a message of its own. */
 function readEnd(message: Msg): EndNews | undefined {
-  if (message.headers?.has(header.claim)) return undefined;
-  const { invocationId } = readEventSubject(message.subject);
-  const { status, error, resume } = message.json<InvocationEnd>();
+  const { subject, headers } = message;
+  if (!headers) return undefined;
+  const told = { invocationId: readEventSubject(subject).invocationId, at: now() };
+  const resume = headers.get(header.resume);
+  if (headers.get(header.end) === 'completed')
+    return { ...told, status: 'completed', ...(resume && { resume }) };
+  if (headers.get(header.frame) !== 'result' || headers.has(header.claim)) return undefined;
+  const end = message.json<InvocationEnd>();
   return {
-    ...{ invocationId, at: now(), status },
-    ...(error && { code: error.code }),
-    ...(resume !== undefined && { resume }),
+    ...{ ...told, status: end.status },
+    ...(end.error && { code: end.error.code }),
+    ...(end.resume !== undefined && { resume: end.resume }),
   };
 }

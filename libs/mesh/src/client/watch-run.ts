@@ -1,17 +1,11 @@
 import { endOfRun, type InvocationRef } from '@agentmesh/agent/internal';
-import type { Message } from '@agentmesh/bus';
-import {
-  eventSchema,
-  header,
-  type InvocationEnd,
-  invocationEndSchema,
-  unlessAborted,
-} from '@agentmesh/protocol';
+import { type InvocationEnd, unlessAborted } from '@agentmesh/protocol';
 import type { Mesh } from '../mesh/mesh.ts';
 import { askSilentHolder, startNext } from '../runs/run-queue.ts';
 import { LogReader, type NumberedEvent } from './log-reader.ts';
 import { type NewsInbox, newsInbox } from './news-inbox.ts';
 import { publisherCheck } from './news-publisher.ts';
+import { isEnd, readNews } from './read-news.ts';
 import { listenToRun } from './run-news.ts';
 
 /** Time without news after which the log is read, in ms: a message may have been lost with a connection. */
@@ -110,7 +104,7 @@ async function* follow(
       return { ...ended, lastSeq: log.seen };
     }
     const news = readNews(message);
-    if (news?.event) yield* passOn(news, log);
+    if (news?.event) yield* passOn(news.event, log);
     // The end of an earlier run may be delivered again.
     if (!news?.end || news.end.resume !== ref.resume) continue;
     // Some publishers of an end do not know the last event: they give 0.
@@ -144,25 +138,4 @@ async function* passOn(
     log.seen = seq;
     if (log.wants(event)) yield { event, seq };
   } else if (seq > log.seen) yield* log.read();
-}
-
-function isEnd({ headers }: Message): boolean {
-  return headers[header.frame] === 'result';
-}
-
-type News = { end: InvocationEnd; event?: undefined } | (NumberedEvent & { end?: undefined });
-
-/**
- * Reads a message. Returns undefined for a message that is not from an agent; the log shows whether an event
- * was missed.
- */
-function readNews(message: Message): News | undefined {
-  try {
-    if (isEnd(message)) return { end: invocationEndSchema.parse(message.json()) };
-    const seq = message.headers[header.seq];
-    const event = eventSchema.parse(message.json());
-    return { event, ...(seq !== undefined && { seq: Number(seq) }) };
-  } catch {
-    return undefined;
-  }
 }

@@ -57,6 +57,12 @@ function numberOf(session: Session, { id }: Event): number {
   return unreadBefore(session) + (at ?? -1) + 1;
 }
 
+/** Returns the headers of the event with which the run has ended: its watchers need no further message. */
+export function endingHeaders(carrier: Headers): Headers {
+  const status: InvocationEnd['status'] = 'completed';
+  return { ...carrier, [header.end]: status };
+}
+
 /** Publishes the end of a run to its watchers. */
 export async function publishEnd(
   mesh: Mesh,

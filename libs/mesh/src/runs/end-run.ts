@@ -10,6 +10,7 @@ import {
   recordedEnd,
 } from '@agentmesh/agent/internal';
 import type { WorkOutcome } from '@agentmesh/bus';
+import { type Event, header } from '@agentmesh/protocol';
 import { fencedSessions } from '../fencing/fenced-sessions.ts';
 import type { Mesh } from '../mesh/mesh.ts';
 import { publishEnd } from '../messages/publish-event.ts';
@@ -35,6 +36,16 @@ export function endingOf(session: Session, { invocationId, resume }: RunId): End
   return { resume, as: { status: 'completed', waits: mayGoOn(session, invocationId) } };
 }
 
+/** Tells whether the event has ended its run in its own commit, and its headers can say so to the watchers. */
+export function saidLastWord(
+  { ending, carrier, session }: OpenRun,
+  event: Event,
+  resume: string | undefined,
+): boolean {
+  if (ending?.isIdle === undefined || session.events.at(-1)?.id !== event.id) return false;
+  return carrier[header.resume] === resume;
+}
+
 /** Tells whether the invocation has left calls open, so that an answer to them may continue it. */
 function mayGoOn({ events }: Session, invocationId: string): boolean {
   return logIndex(events)
@@ -52,10 +63,10 @@ export async function endRun(
   mesh: Mesh,
   ref: InvocationRef,
   ended: RunEnd,
-  { carrier, session: { seq } }: OpenRun,
+  { carrier, session: { seq }, toldEnd }: OpenRun,
   found?: Pick<EndedInvocation, 'lastSeq' | 'isIdle'> & { mark: string },
 ): Promise<WorkOutcome> {
-  await publishEnd(mesh, ref, { ...ended, lastSeq: found?.lastSeq ?? seq }, carrier);
+  if (!toldEnd) await publishEnd(mesh, ref, { ...ended, lastSeq: found?.lastSeq ?? seq }, carrier);
   if (found?.isIdle) await mesh.sessions.leases.noteIdle(ref, found.mark);
   else await startNext(mesh, ref);
   return { done: true };

@@ -23,13 +23,13 @@ import { auditConfirmations } from '../messages/audit.ts';
 import { hopHeaders } from '../messages/carrier.ts';
 import { moveToDeadLetters } from '../messages/dead-letter.ts';
 import { signalOf } from '../messages/deadline.ts';
-import { publishEvent, refOf } from '../messages/publish-event.ts';
+import { endingHeaders, publishEvent, refOf } from '../messages/publish-event.ts';
 import { runInHeader } from '../messages/run-header.ts';
 import { stampReplica } from '../messages/stamp-replica.ts';
 import { transferPort } from '../remote/transfer-port.ts';
 import { checkContinuation } from './check-continuation.ts';
 import { findEarlier, isAlone } from './earlier-run.ts';
-import { completeRun, endingOf, endRun } from './end-run.ts';
+import { completeRun, endingOf, endRun, saidLastWord } from './end-run.ts';
 import { continueElsewhere, handOver } from './hand-over.ts';
 import { linkEarlier } from './link-earlier.ts';
 import { readRun } from './read-run.ts';
@@ -275,7 +275,8 @@ async function runHop(
   for await (const event of events) {
     tally.note(event);
     auditConfirmations(mesh, refOf(session), event);
-    await publishEvent(mesh, session, event, carrier);
+    delivery.toldEnd = saidLastWord(delivery, event, resume);
+    await publishEvent(mesh, session, event, delivery.toldEnd ? endingHeaders(carrier) : carrier);
   }
   return next;
 }

@@ -31,6 +31,8 @@ export interface DeliveredRun {
   calls?: CallCount;
   /** The end that was committed with the last event of the run, if one was; without `isIdle` the commit failed. */
   ending?: EndingCommit;
+  /** True if the last event told the watchers that the run has ended. */
+  toldEnd?: boolean;
   /** Counts what the run costs. */
   tally: Tally;
   /** The session of the run; undefined until it is read. */

@@ -3,6 +3,7 @@ import { every, everySession, header, type InvocationEnd, maxPayloadBytes } from
 import { until } from '@agentmesh/testing';
 import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
+import { readNews } from '../client/read-news.ts';
 import { startRun } from '../client/start-run.ts';
 import { brief, calls, memoryMesh, ScriptedLlm, says } from '../harness.fixture.ts';
 import { rootOf } from '../mesh/root-agent.ts';
@@ -146,7 +147,8 @@ describe('a run', () => {
     const ended = async (invocationId: string): Promise<InvocationEnd> => {
       const end = Promise.withResolvers<InvocationEnd>();
       await client.bus.subscribe(client.subjects.invocationWatch(everySession, invocationId), (message) => {
-        if (message.headers[header.frame] === 'result') end.resolve(message.json() as InvocationEnd);
+        const told = readNews(message)?.end;
+        if (told) end.resolve(told);
       });
       return end.promise;
     };

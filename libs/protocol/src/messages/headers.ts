@@ -15,6 +15,8 @@ export const header = {
   accept: 'Mesh-Accept',
   frame: 'Mesh-Frame',
   seq: 'Mesh-Seq',
+  /** The status with which the run of an event has ended, on its last event: `completed`. */
+  end: 'Mesh-End',
   /**
    * The fencing token of a run's delivery. All work for the delivery commits under it, until a later delivery
    * takes over.
