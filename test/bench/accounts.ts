@@ -23,6 +23,7 @@ import { createLogger } from '@agentmesh/service';
 import { startNats, startRedis } from '@agentmesh/testing';
 import { EchoAgent } from './echo-agent.ts';
 import { InstantLlm, stockPrice } from './instant-agent.ts';
+import { median } from './median.ts';
 import { question } from './model.ts';
 
 /** The number of rounds. Each round measures every case on both servers. */
@@ -58,12 +59,11 @@ interface Case {
   once(ends: Ends): Promise<void>;
 }
 
-/** CPU time, in ms, of the server and of this process, which holds both ends; and the time, in ms. */
+/** CPU time, in ms, of the server and of this process, which holds both ends; and the time, in ms. For one repetition. */
 interface Cost {
   time: number;
   server: number;
   ends: number;
-  repetitions: number;
 }
 
 /** The forms of rights that are compared. */
@@ -72,8 +72,8 @@ type Rights = 'accounts' | 'accounts without lists' | 'one account';
 /** The lists of permitted subjects of a user, in the text of the configuration. */
 const lists = /, permissions: \{\n[^\n]*\n[^\n]*\n {4}\}/g;
 
-/** The costs with accounts, with accounts without lists, and in one account. */
-type Costs = [apart: Cost, open: Cost, together: Cost];
+/** The costs of each round: with accounts, with accounts without lists, and in one account. */
+type Costs = [apart: Cost[], open: Cost[], together: Cost[]];
 
 async function openEnds(redisUrl: string, rights: Rights): Promise<Ends> {
   await using owners = new AsyncDisposableStack();
@@ -151,8 +151,8 @@ const cases: readonly Case[] = [1, 64].flatMap((inFlight) => [
   { name: 'enqueue', inFlight, count: inFlight === 1 ? 500 : 3_000, once: enqueue },
 ]);
 
-/** Runs a case once and adds its cost. */
-async function measure({ once, count, inFlight }: Case, ends: Ends, sum: Cost): Promise<void> {
+/** Runs a case once and returns its cost. */
+async function measure({ once, count, inFlight }: Case, ends: Ends): Promise<Cost> {
   const serverBefore = cpuOf(ends.pid);
   const before = process.cpuUsage();
   const beganAt = performance.now();
@@ -164,11 +164,13 @@ async function measure({ once, count, inFlight }: Case, ends: Ends, sum: Cost): 
     }
   };
   await Promise.all(Array.from({ length: inFlight }, worker));
+  const time = (performance.now() - beganAt) / count;
   const { user, system } = process.cpuUsage(before);
-  sum.time += performance.now() - beganAt;
-  sum.ends += (user + system) / 1_000;
-  sum.server += cpuOf(ends.pid) - serverBefore;
-  sum.repetitions += count;
+  return {
+    time,
+    server: (cpuOf(ends.pid) - serverBefore) / count,
+    ends: (user + system) / 1_000 / count,
+  };
 }
 
 /** Returns the CPU time that a process has used, in ms (`proc_pid_stat(5)`, fields 14 and 15). */
@@ -178,16 +180,19 @@ function cpuOf(pid: number): number {
   return (Number(fields[11]) + Number(fields[12])) * tickMs;
 }
 
-function rowOf({ name, inFlight }: Case, [apart, open, together]: Costs): string {
-  const perOne = (cost: Cost, ms: number) => Math.round((ms / cost.repetitions) * 1_000);
-  const columns = [apart, open, together].flatMap((cost) => [
-    perOne(cost, cost.server),
-    perOne(cost, cost.ends),
-  ]);
-  const total = ({ server, ends, repetitions }: Cost) => (server + ends) / repetitions;
-  const ratios = [apart, open].map((cost) => `${(total(cost) / total(together)).toFixed(2)} ×`);
-  const times = [apart, open].map(({ time }) => `${(time / together.time).toFixed(2)} ×`);
-  return `| ${[name, inFlight, ...columns, ...ratios, ...times].join(' | ')} |`;
+/** Returns a row of medians. A ratio is the median of the ratios of the rounds. */
+function rowOf({ name, inFlight }: Case, costs: Costs): string {
+  const microseconds = (of: Cost[], part: 'server' | 'ends') =>
+    Math.round(median(of.map((each) => each[part])) * 1_000);
+  const columns = costs.flatMap((of) => [microseconds(of, 'server'), microseconds(of, 'ends')]);
+  const [apart, open, together] = costs;
+  const ratios = (cost: (of: Cost) => number) =>
+    [apart, open].map((of) => {
+      const each = of.map((at, round) => cost(at) / cost(together[round] as Cost));
+      return `${median(each).toFixed(2)} ×`;
+    });
+  const all = [...ratios(({ server, ends }) => server + ends), ...ratios(({ time }) => time)];
+  return `| ${[name, inFlight, ...columns, ...all].join(' | ')} |`;
 }
 
 async function main(): Promise<void> {
@@ -196,13 +201,16 @@ async function main(): Promise<void> {
   await using open = await openEnds(redis.url, 'accounts without lists');
   await using together = await openEnds(redis.url, 'one account');
   const ends = [apart, open, together];
-  const none = (): Cost => ({ time: 0, server: 0, ends: 0, repetitions: 0 });
-  const costs = cases.map((each) => ({ each, sums: [none(), none(), none()] as Costs }));
+  const costs = cases.map((each) => ({ each, found: [[], [], []] as Costs }));
   for (let round = 0; round <= rounds; round += 1) {
-    for (const { each, sums } of costs) {
-      // The first round warms up.
-      for (const [at, sum] of sums.entries())
-        await measure(each, ends[at] as Ends, round === 0 ? none() : sum);
+    for (const { each, found } of costs) {
+      for (let at = 0; at < ends.length; at += 1) {
+        // Each round begins with another server.
+        const which = (at + round) % ends.length;
+        const cost = await measure(each, ends[which] as Ends);
+        // The first round warms up.
+        if (round > 0) found[which]?.push(cost);
+      }
     }
     process.stderr.write(round === 0 ? 'warmed up\n' : `round ${round} of ${rounds}\n`);
   }
@@ -210,7 +218,7 @@ async function main(): Promise<void> {
     '| CPU time in µs | in flight | server, accounts | ends | server, no lists | ends | server, one account | ends | ratio | no lists | ratio of time | no lists |',
   );
   console.log(`|---|${'---:|'.repeat(11)}`);
-  for (const { each, sums } of costs) console.log(rowOf(each, sums));
+  for (const { each, found } of costs) console.log(rowOf(each, found));
 }
 
 await main();
