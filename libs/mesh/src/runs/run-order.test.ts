@@ -211,7 +211,7 @@ it('a run whose command is lost is published again when another one waits for it
   await asked.promise;
   world.hub.kill(lost.bus);
   world.hub.remove('mesh.v1.agent.solo.run.*');
-  await serveAgent(shortLease(await world.connect('agent_solo')), new LlmAgent({ name: 'solo', model }), {
+  await serveAgent(await world.connect('agent_solo'), new LlmAgent({ name: 'solo', model }), {
     app: 'app',
     sweepMs: 50,
   });
