@@ -72,3 +72,13 @@ it('distinguishes refused texts from a model that does not answer', async () => 
   const { embedder } = await start({ fail: () => ({ status: 400, message: 'bad text' }) });
   await expect(embedder.embed(['tea'], 'query')).rejects.toMatchObject({ code: 'invalid_argument' });
 });
+
+it('says which server it cannot reach', async () => {
+  const { server, embedder } = await start();
+  await server.close();
+  const { host } = new URL(server.url);
+  await expect(embedder.embed(['tea'], 'query')).rejects.toMatchObject({
+    code: 'unavailable',
+    message: expect.stringContaining(`model gemini-embedding-001 cannot be reached at ${host}`),
+  });
+});

@@ -3,6 +3,8 @@ import type { GoogleGenAI, GoogleGenAIOptions, HttpRetryOptions } from '@google/
 import type { Embedder } from '../memory/embedder.ts';
 import { isApiError, loadGenAi } from '../schema/genai.ts';
 import { geminiKeyOf } from './gemini-key.ts';
+import { geminiUrlOf } from './gemini-url.ts';
+import { fromConnection } from './no-connection.ts';
 import { withRetries } from './retry.ts';
 
 export interface GeminiEmbedderOptions {
@@ -73,7 +75,7 @@ export class GeminiEmbedder implements Embedder {
       const { embeddings = [] } = await withRetries(ask, this.#options.retryOptions, signal).catch(
         (error: unknown) => {
           signal?.throwIfAborted();
-          throw refusalOf(error);
+          throw refusalOf(fromConnection(error, { model, url: geminiUrlOf(this.#options) }));
         },
       );
       vectors.push(...batch.map((_, n) => unitVector(embeddings[n]?.values, dimensions)));

@@ -11,6 +11,7 @@ import type {
 import { assertStream, BaseLlm, type LlmRequest, type LlmResponse } from '../base/base-llm.ts';
 import { loadGenAi } from '../schema/genai.ts';
 import { geminiKeyOf } from './gemini-key.ts';
+import { geminiUrlOf } from './gemini-url.ts';
 import { fromConnection } from './no-connection.ts';
 import { withRetries } from './retry.ts';
 import { StreamedParts } from './streamed-parts.ts';
@@ -89,7 +90,10 @@ export class Gemini extends BaseLlm {
       if (stream) yield* assemble(await ask(() => models.generateContentStream(parameters)));
       else yield toResponse(await ask(() => models.generateContent(parameters)));
     } catch (error) {
-      throw describe(fromConnection(error, { model: request.model, url: this.#url }), signal);
+      throw describe(
+        fromConnection(error, { model: request.model, url: geminiUrlOf(this.#options) }),
+        signal,
+      );
     }
   }
 
@@ -105,18 +109,6 @@ export class Gemini extends BaseLlm {
   }
 
   /** The address of the server, as the client chooses it. */
-  get #url(): string {
-    const { baseUrl, client } = this.#options;
-    const { vertexai = client?.vertexai, location = client?.location } = this.#options;
-    const { GOOGLE_GEMINI_BASE_URL, GOOGLE_VERTEX_BASE_URL } = process.env;
-    const ofEnvironment = vertexai ? GOOGLE_VERTEX_BASE_URL : GOOGLE_GEMINI_BASE_URL;
-    const place = location === undefined || location === 'global' ? '' : `${location}-`;
-    const usual = vertexai
-      ? `https://${place}aiplatform.googleapis.com`
-      : 'https://generativelanguage.googleapis.com';
-    return baseUrl ?? client?.httpOptions?.baseUrl ?? (ofEnvironment || usual);
-  }
-
   // Makes the client at the first request, so that an agent can be defined without a key.
   async #connect(): Promise<GoogleGenAI> {
     const { baseUrl, client, headers, project, location } = this.#options;

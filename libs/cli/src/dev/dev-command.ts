@@ -14,7 +14,7 @@ import { DevLoop } from './dev-loop.ts';
 import { chooseDevModel, type DevModel, usualScript } from './dev-model.ts';
 import { type DevOptions, readLevel, readPort, readReplicas } from './dev-options.ts';
 import { chooseServers, serverChoices } from './dev-servers.ts';
-import { assertRunnable, findServices } from './project.ts';
+import { assertProject, assertRunnable, findServices } from './project.ts';
 import { watchFiles } from './watch-files.ts';
 
 /** The command that runs a user's project. */
@@ -67,7 +67,9 @@ Variables of a file .env in the project are set for all processes. Data, logs an
 async function runDev([dir = '.']: string[], around: Surroundings, options: Options): Promise<undefined> {
   const root = resolve(around.cwd, dir);
   const folder = join(root, meshFolder);
-  assertRunnable(findServices(root));
+  const services = findServices(root);
+  assertProject(root, services);
+  assertRunnable(services);
   const env = withEnvFile(root, around.env);
   // Else the gateway alone would not start, and the mesh would run without one.
   if (env.MESH_ADK_WEB) (await import('@agentmesh/gateway/web')).findWebUi(env.MESH_ADK_WEB, placesOf(root));

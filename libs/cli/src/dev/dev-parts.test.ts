@@ -7,7 +7,7 @@ import { chooseDevModel, modelVariables } from './dev-model.ts';
 import { readLevel } from './dev-options.ts';
 import { importedFiles } from './imported-files.ts';
 import { findPython } from './own-program.ts';
-import { assertRunnable, findServices } from './project.ts';
+import { assertProject, assertRunnable, findServices } from './project.ts';
 
 let root: string;
 beforeEach(async () => {
@@ -29,6 +29,14 @@ it('says what to do without python3, which runs tools in Python', () => {
 });
 
 describe('the services of a project', () => {
+  it('may be none so far, where a package of agentmesh is installed', async () => {
+    const assertNone = () => assertProject(root, findServices(root));
+    await write({ 'package.json': '{"dependencies": {"express": "5.0.0"}}' });
+    expect(assertNone).toThrow('has no agents, no tools, and no package of agentmesh in its package.json');
+    await write({ 'package.json': '{"devDependencies": {"@agentmesh/cli": "0.1.0"}}' });
+    expect(assertNone).not.toThrow();
+  });
+
   it('are found by their files', async () => {
     await write({
       'package.json': '{}',

@@ -1,4 +1,4 @@
-import { existsSync, readdirSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { MeshError } from '@agentmesh/protocol';
 
@@ -48,6 +48,23 @@ export function findServices(root: string): ProjectService[] {
       return [{ kind, folder, definition, main }];
     });
   });
+}
+
+/**
+ * Checks that a folder without services is a project that may get some: a package of agentmesh is among its
+ * dependencies.
+ *
+ * @throws MeshError `failed_precondition` for a folder of something else
+ */
+export function assertProject(root: string, services: readonly ProjectService[]): void {
+  if (services.length > 0) return;
+  const { dependencies, devDependencies } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'));
+  const names = Object.keys({ ...dependencies, ...devDependencies });
+  if (names.some((name) => name.startsWith('@agentmesh/'))) return;
+  throw new MeshError(
+    'failed_precondition',
+    `${resolve(root)} has no agents, no tools, and no package of agentmesh in its package.json; make a project with agentmesh init <dir>, and run the command in its folder`,
+  );
 }
 
 /**
