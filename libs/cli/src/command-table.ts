@@ -25,7 +25,7 @@ export const commandTable = String.raw`
 {"name":"dead-letters show","module":"operator","usage":"<seq>","meaning":"prints a dead letter as JSON"}
 {"name":"dead-letters replay","module":"operator","usage":"<seq>","meaning":"runs a dead letter again as a new invocation, and removes it"}
 {"name":"dead-letters remove","module":"operator","usage":"<seq>","meaning":"removes a dead letter"}
-{"name":"orphans list","module":"operator","usage":"","meaning":"lists subjects whose messages no service takes, such as runs for an agent that does not exist"}
+{"name":"orphans list","module":"operator","usage":"","meaning":"lists subjects whose messages no service takes, such as runs for an agent that has left"}
 {"name":"orphans bury","module":"operator","usage":"<subject>","meaning":"moves the messages of such a subject to the dead letters, and ends their runs"}
 {"name":"cards list","module":"operator","usage":"","meaning":"lists the agents and tools that the mesh knows, and whether a replica of each is up"}
 {"name":"cards remove","module":"operator","usage":"<agent|tool> <name>","meaning":"forgets a service that is gone for good, and its app"}

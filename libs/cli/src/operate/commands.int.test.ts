@@ -2,7 +2,7 @@ import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { BaseLlm, LlmAgent, type LlmRequest, type LlmResponse } from '@agentmesh/agent';
-import { provision } from '@agentmesh/bus';
+import { openQueues, provision } from '@agentmesh/bus';
 import { appNames, type ConnectedMesh, connectService, readInvocation, serveAgent } from '@agentmesh/mesh';
 import { everySession } from '@agentmesh/protocol';
 import { createLogger, readConfig, serviceConfig } from '@agentmesh/service';
@@ -56,6 +56,15 @@ describe('the operator command', () => {
   const place = () => ({ env: { NATS_URL: config.natsUrl, REDIS_URL: config.redisUrl.reveal() } });
   const command = (...words: string[]) => linesOf(place(), words);
   const json = (...words: string[]) => jsonOf(place(), words);
+
+  /** Sends runs of a session, by their message ids, to the agent `nobody`, which then leaves the mesh. */
+  async function leaveBehind(session: string, runs: Record<string, unknown>): Promise<void> {
+    await using queues = await openQueues({ url: config.natsUrl });
+    await queues.add({ kind: 'run', name: 'nobody' });
+    for (const [messageId, run] of Object.entries(runs))
+      await mesh.bus.enqueue(mesh.subjects.agentRun('nobody', session), run, { messageId });
+    await queues.remove({ kind: 'run', name: 'nobody' });
+  }
 
   const bury = (payload: unknown, id: string) =>
     mesh.bus.enqueue(
@@ -134,7 +143,10 @@ describe('the operator command', () => {
   it('shows runs that no agent takes, and moves them to the dead letters', async () => {
     expect(await command('orphans', 'list')).toEqual(['there are none']);
     const run = { invocationId: 'e-orphan', app: 'app', user: 'u', session: 's', message: 'hi' };
-    await mesh.bus.enqueue(mesh.subjects.agentRun('nobody', 's'), run, { messageId: 'orphan' });
+    await leaveBehind('s', { orphan: run });
+    // The agent has left, so nothing more is accepted for it.
+    const further = mesh.bus.enqueue(mesh.subjects.agentRun('nobody', 's'), run, { messageId: 'further' });
+    await expect(further).rejects.toThrow('nothing of this name has a queue');
     expect(await command('orphans', 'list')).toEqual(['mesh.v1.agent.nobody.run.*  run  messages: 1']);
     expect(await json('orphans', 'list')).toMatchObject([[{ kind: 'run', count: 1 }]]);
     expect((await command('ls')).at(-1)).toBe(
@@ -155,12 +167,8 @@ describe('the operator command', () => {
 
   it('replays a buried run when an app can be found for it, and else says what is missing', async () => {
     await mesh.sessions.createSession({ appName: 'app', userId: 'u', sessionId: 'b' });
-    const [whole, part] = [
-      { app: 'app', user: 'u', message: 'hi' },
-      { user: 'u', message: 'hi' },
-    ];
-    await mesh.bus.enqueue(mesh.subjects.agentRun('nobody', 'b'), whole, { messageId: 'whole' });
-    await mesh.bus.enqueue(mesh.subjects.agentRun('nobody', 'new'), part, { messageId: 'part' });
+    await leaveBehind('b', { whole: { app: 'app', user: 'u', message: 'hi' } });
+    await leaveBehind('new', { part: { user: 'u', message: 'hi' } });
     await command('orphans', 'bury', 'mesh.v1.agent.nobody.run.*');
     const [first, second] = (await command('dead-letters', 'list')).map((line) => line.split(' ')[0] ?? '');
     expect((await command('dead-letters', 'replay', first ?? ''))[0]).toMatch(/of agent solo has begun$/);
@@ -180,8 +188,7 @@ describe('the operator command', () => {
     expect(taken.state).toBe('held');
     const run = { app: 'app', user: 'u', session: 'held' };
     const hop = { ...run, invocationId: 'e-gone', hop: 1 };
-    await mesh.bus.enqueue(mesh.subjects.agentRun('nobody', 'held'), hop, { messageId: 'e-gone:1' });
-    await mesh.bus.enqueue(mesh.subjects.agentRun('nobody', 'held'), 'no run', { messageId: 'no-run' });
+    await leaveBehind('held', { 'e-gone:1': hop, 'no-run': 'no run' });
     const next = { ...run, invocationId: 'e-next', message: 'hi' };
     await mesh.bus.enqueue(mesh.subjects.agentRun('solo', 'held'), next, { messageId: 'e-next:0' });
     const status = async () =>

@@ -50,7 +50,7 @@ export const operatorCommands: Commands = {
   },
   'orphans list': {
     usage: '',
-    meaning: 'lists subjects whose messages no service takes, such as runs for an agent that does not exist',
+    meaning: 'lists subjects whose messages no service takes, such as runs for an agent that has left',
     async run(_, around) {
       await using queues = await openOrphans(operatorOf(around));
       return listReport(

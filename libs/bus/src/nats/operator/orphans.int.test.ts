@@ -1,6 +1,6 @@
-import { subjects } from '@agentmesh/protocol';
+import { every, subjects } from '@agentmesh/protocol';
 import { type Server, startNats } from '@agentmesh/testing';
-import { jetstream } from '@nats-io/jetstream';
+import { jetstream, jetstreamManager } from '@nats-io/jetstream';
 import { connect, type NatsConnection } from '@nats-io/transport-node';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { openDeadLetters } from './dead-letters.ts';
@@ -15,6 +15,10 @@ beforeAll(async () => {
   nats = await startNats();
   await provision({ url: nats.url, agents: ['solo'], tools: ['drill'], storage: 'memory' });
   connection = await connect({ servers: nats.url });
+  const { streams } = await jetstreamManager(connection);
+  // Streams of an earlier release took messages for any name.
+  for (const kind of ['run', 'operation', 'job'] as const)
+    await streams.update(names.workStream(kind), { subjects: [names.workSubject(kind, every)] });
 });
 afterAll(async () => {
   await connection?.close();

@@ -24,8 +24,9 @@ import { type NatsConnection, nanos } from '@nats-io/nats-core';
 import { dial } from '../wire/dial.ts';
 import { type NatsAddress, natsAddressNames } from '../wire/nats-address.ts';
 import { fromNats, isNobodyThere, isTaken, isTimeout, jetStreamOff } from '../wire/nats-errors.ts';
-import { defaultAckWaitMs, putConsumer } from '../work/work-consumer.ts';
+import { defaultAckWaitMs } from '../work/work-consumer.ts';
 import { putCardBucket } from './put-card-bucket.ts';
+import { putQueues, workSubjects } from './work-subjects.ts';
 
 export interface ProvisionOptions extends NatsAddress {
   /** Default `mesh`. */
@@ -92,7 +93,8 @@ const claimTtlMs: Record<ClaimKind, number> = { news: 2 * 60_000, work: deadLett
 /**
  * Makes or updates the objects in JetStream that the mesh needs: the streams of runs, operations and jobs
  * with a durable consumer for each agent and tool, the dead letters, and the buckets. May run again at any
- * time, with more names; the consumers of names that are left out are not removed.
+ * time, with more names; the consumers of names that are left out are not removed. The streams take messages for
+ * names with a consumer, and refuse all others.
  *
  * @throws MeshError `failed_precondition` when JetStream is off, `permission_denied` for a user without the
  * right to administer JetStream
@@ -113,8 +115,14 @@ export async function provision(options: ProvisionOptions): Promise<void> {
   const storageType = storage === 'file' ? StorageType.File : StorageType.Memory;
   try {
     const manager = await openManager(connection);
-    for (const kind of ['run', 'operation', 'job'] as const) {
+    const queues = { run: agents, operation: agents, job: tools };
+    const kinds = ['run', 'operation', 'job'] as const;
+    for (const kind of kinds) {
       await putWorkStream(manager, names, kind, {
+        subjects: await workSubjects(
+          { manager, names, kind },
+          queues[kind].map((name) => names.workSubject(kind, name)),
+        ),
         storage: storageType,
         num_replicas: replicas,
         max_age: nanos(maxAgeMs),
@@ -124,11 +132,7 @@ export async function provision(options: ProvisionOptions): Promise<void> {
     }
     await putDeadStream(manager, names, { storage: storageType, num_replicas: replicas });
     await putAuditStream(manager, names, { storage: storageType, num_replicas: replicas });
-    for (const name of agents) {
-      await putConsumer(manager, names, { kind: 'run', name }, ackWaitMs);
-      await putConsumer(manager, names, { kind: 'operation', name }, ackWaitMs);
-    }
-    for (const name of tools) await putConsumer(manager, names, { kind: 'job', name }, ackWaitMs);
+    for (const kind of kinds) await putQueues({ manager, names, kind }, queues[kind], ackWaitMs);
     const storing = { storage: storageType, replicas };
     await putCardBucket(connection, manager, names, storing);
     const bucket = await new Kvm(connection).open(names.cardBucket);
@@ -159,12 +163,11 @@ async function putWorkStream(
   manager: JetStreamManager,
   names: Subjects,
   kind: QueueKind,
-  limits: Pick<StreamConfig, 'storage' | 'num_replicas' | 'max_age' | 'duplicate_window'>,
+  limits: Pick<StreamConfig, 'subjects' | 'storage' | 'num_replicas' | 'max_age' | 'duplicate_window'>,
 ): Promise<void> {
   const config = {
     ...limits,
     name: names.workStream(kind),
-    subjects: [names.workSubject(kind, every)],
     retention: RetentionPolicy.Workqueue,
     // A full queue refuses the next message. Its publisher is told.
     discard: DiscardPolicy.New,

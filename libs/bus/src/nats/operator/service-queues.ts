@@ -2,8 +2,9 @@ import { type QueueName, subjects } from '@agentmesh/protocol';
 import { jetstreamManager } from '@nats-io/jetstream';
 import { dial } from '../wire/dial.ts';
 import { fromNats, isMissing } from '../wire/nats-errors.ts';
-import { defaultAckWaitMs, putConsumer } from '../work/work-consumer.ts';
+import { defaultAckWaitMs } from '../work/work-consumer.ts';
 import type { OperatorOptions } from './stored-cards.ts';
+import { dropSubject, putQueues } from './work-subjects.ts';
 
 /** The queues of services that join and leave a provisioned mesh. */
 export interface ServiceQueues extends AsyncDisposable {
@@ -13,7 +14,7 @@ export interface ServiceQueues extends AsyncDisposable {
    * @throws MeshError `failed_precondition` when the streams are missing
    */
   add(queue: QueueName): Promise<void>;
-  /** Removes a queue. Its messages stay as orphans. Returns their number. */
+  /** Removes a queue. Its messages stay as orphans, and further ones are refused. Returns their number. */
   remove(queue: QueueName): Promise<number>;
 }
 
@@ -37,16 +38,20 @@ export async function openQueues(options: OperatorOptions): Promise<ServiceQueue
   return {
     async add(queue) {
       if (await find(queue)) return;
-      await putConsumer(manager, names, queue, defaultAckWaitMs).catch((thrown: unknown) => {
-        throw fromNats(thrown, `make the queue of ${queue.name}`);
+      const { kind, name } = queue;
+      await putQueues({ manager, names, kind }, [name], defaultAckWaitMs).catch((thrown: unknown) => {
+        throw fromNats(thrown, `make the queue of ${name}`);
       });
     },
     async remove(queue) {
       const found = await find(queue);
       if (!found) return 0;
-      await manager.consumers.delete(found.stream_name, found.name).catch((thrown: unknown) => {
+      try {
+        await manager.consumers.delete(found.stream_name, found.name);
+        await dropSubject({ manager, names, kind: queue.kind }, queue.name);
+      } catch (thrown) {
         throw fromNats(thrown, `remove the queue of ${queue.name}`);
-      });
+      }
       return found.num_pending + found.num_ack_pending;
     },
     [Symbol.asyncDispose]: () => connection.close(),

@@ -94,7 +94,11 @@ export async function untilStored<T>(
 }
 
 function noStream(doing: string, cause: unknown): MeshError {
-  return new MeshError('failed_precondition', `${doing}: no stream takes it; ${provisionHint}`, { cause });
+  return new MeshError(
+    'failed_precondition',
+    `${doing}: nothing of this name has a queue; check the name, or ${provisionHint}`,
+    { cause },
+  );
 }
 
 /**

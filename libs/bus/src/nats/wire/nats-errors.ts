@@ -98,6 +98,14 @@ export function isMissing(error: unknown): error is JetStreamApiError {
   );
 }
 
+/** The code of JetStream for a consumer whose filter is no subject of its stream. */
+const noSubsetCode = 10093;
+
+/** Tells whether a consumer was refused because its stream does not have its subject. */
+export function isNoSubset(thrown: unknown): boolean {
+  return thrown instanceof JetStreamApiError && thrown.code === noSubsetCode;
+}
+
 /** The codes of JetStream for: no resources of the server; no storage of the server; limit of the account. */
 const spaceCodes = [10023, 10047, 10002];
 
