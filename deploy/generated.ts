@@ -4,6 +4,7 @@ import { commandLines } from '@agentmesh/cli';
 import {
   composeFile,
   gatewayManifests,
+  helmValues,
   meshEnvironment,
   natsConfiguration,
   provisionJob,
@@ -68,10 +69,7 @@ export function generatedFiles(): Map<string, string> {
     ['kubernetes/base/mesh.env', meshEnvironment('mesh')],
     ['redis/start.sh', redisStart],
     ['README.md', readme()],
-    ...Object.entries(dashboards).map(
-      ([file, dashboard]) =>
-        [`monitoring/dashboards/${file}`, `${JSON.stringify(dashboard, null, 2)}\n`] as const,
-    ),
+    ...monitoringFiles(),
     [
       'nats/nats-server.conf',
       `${generatedMark} from the definitions of the services; a test compares the two.\n${natsConfiguration(definitions, 'mesh')}`,
@@ -83,6 +81,29 @@ export function generatedFiles(): Map<string, string> {
       replaced('../libs/cli/src/command-table.ts', 'commands', commandRows),
     ],
   ]);
+}
+
+/** Returns the dashboards, and all that the chart takes from `monitoring`: a chart reads no file outside of its folder. */
+function monitoringFiles(): [string, string][] {
+  const texts = Object.entries(dashboards).map(
+    ([file, dashboard]) => [file, `${JSON.stringify(dashboard, null, 2)}\n`] as const,
+  );
+  const folders = ['monitoring/dashboards', 'helm/agentmesh/files/dashboards'];
+  return [
+    ...folders.flatMap((folder) =>
+      texts.map(([file, text]): [string, string] => [`${folder}/${file}`, text]),
+    ),
+    ['helm/agentmesh/files/alerts.yaml', read('monitoring/alerts.yaml')],
+  ];
+}
+
+/** Returns the values of the chart for the services of this repository. */
+export function sampleValues(): string {
+  return helmValues({
+    ...{ namespace: 'mesh', image: 'agentmesh/agentmesh', all: definitions },
+    provision: { image: 'agentmesh/provision', args: ['local/provision.ts'] },
+    services: deployedServices.map(rendered),
+  });
 }
 
 /**

@@ -92,6 +92,20 @@ describe('agentmesh render', () => {
     expect([...new Set(required)].sort()).toEqual([...example].sort());
   });
 
+  it('writes values of the chart with every service, and what it needs beside them', async () => {
+    const [{ files, next }] = (await jsonOf(place, ['render', 'helm'])) as [
+      { files: string[]; next: string[] },
+    ];
+    expect(files).toEqual(
+      expect.arrayContaining(['deploy/helm/values.yaml', 'deploy/nats/nats-server.conf']),
+    );
+    expect(next.join()).toContain('helm install');
+    const values = parse(read('deploy/helm/values.yaml'));
+    expect(values.keeper).toEqual({ enabled: false });
+    expect(values.agents).toEqual([{ name: 'helper', args: ['agents/helper/main.ts'], minReplicas: 1 }]);
+    expect(values.tools).toEqual([{ name: 'get_time', args: ['tools/get_time/main.ts'] }]);
+  });
+
   it('gives a tool in Python an image of its own, a login to NATS and nothing else', async () => {
     await linesOf(place, ['add', 'tool', 'count_words', '--python']);
     onTestFinished(() => rm(join(project.root, 'tools/count_words'), { recursive: true }));
