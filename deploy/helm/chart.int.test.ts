@@ -199,7 +199,11 @@ describe.runIf(canRunHelm)('the chart', () => {
     const manifests = render(all);
     const scaled = find(manifests, 'ScaledObject', 'report-tool')?.spec;
     expect([scaled.minReplicaCount, scaled.maxReplicaCount]).toEqual([1, 9]);
-    expect(scaled.triggers[0].metadata).toMatchObject({ stream: 'BLUE_JOB', consumer: 'report' });
+    expect(scaled.triggers[0].metadata).toMatchObject({
+      account: 'BLUE',
+      stream: 'BLUE_JOB',
+      consumer: 'report',
+    });
     const { query } = scaled.triggers[1].metadata;
     const { metrics } = readExpression(query);
     expect(metrics.map(({ metric }) => metric)).toEqual([

@@ -180,7 +180,7 @@ spec:
       metadata:
         # The headless service: KEDA asks the server that leads the consumer.
         natsServerMonitoringEndpoint: {{ $values.nats.monitoring }}
-        account: {{ $values.nats.account }}
+        account: {{ $values.nats.account | default (upper $values.mesh.namespace) }}
         stream: {{ printf "%s_%s" (upper $values.mesh.namespace) . }}
         consumer: {{ $consumer }}
         # Runs in work count too, so this is how many a replica should hold.

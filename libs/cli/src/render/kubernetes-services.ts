@@ -52,7 +52,7 @@ spec:
       metadata:
         # The headless service: KEDA asks the server that leads the consumer.
         natsServerMonitoringEndpoint: nats-headless.nats.svc.cluster.local:8222
-        account: MESH
+        account: ${namespace.toUpperCase()}
         # <MESH_NAMESPACE in capitals>_RUN
         stream: ${subjects(namespace).workStream('run')}
         consumer: ${subjects(namespace).workConsumer(manifest.name)}
@@ -63,7 +63,7 @@ spec:
     - type: nats-jetstream
       metadata:
         natsServerMonitoringEndpoint: nats-headless.nats.svc.cluster.local:8222
-        account: MESH
+        account: ${namespace.toUpperCase()}
         # <MESH_NAMESPACE in capitals>_OPERATION
         stream: ${subjects(namespace).workStream('operation')}
         consumer: ${subjects(namespace).workConsumer(manifest.name)}

@@ -85,7 +85,9 @@ describe('agentmesh render', () => {
       expect(read('deploy/compose.yaml')).toMatch(new RegExp(`^ {2}${name}:$`, 'm'));
     expect(read('deploy/compose.yaml')).toContain('command: ["agents/helper/main.ts"]');
     await linesOf({ ...place, env: { ...place.env, MESH_NAMESPACE: 'blue' } }, ['render', 'kubernetes']);
-    expect(read('deploy/kubernetes/agents/helper.yaml')).toContain('stream: BLUE_RUN');
+    expect(read('deploy/kubernetes/agents/helper.yaml')).toMatch(/account: BLUE\n.*\n *stream: BLUE_RUN/);
+    // The account whose queues KEDA reads.
+    expect(read('deploy/nats/nats-server.conf')).toMatch(/^ *"BLUE": \{/m);
     expect(read('deploy/kubernetes/mesh.env')).toContain('MESH_REDIS_PREFIX=am-blue');
     const required = [...read('deploy/compose.yaml').matchAll(/\$\{([A-Z_]+):\?/g)].map(([, name]) => name);
     const example = read('deploy/env.example').match(/^[A-Z_]+(?==)/gm) ?? [];
