@@ -62,7 +62,8 @@ function sources(folder: string): string[] {
 }
 
 /** Tells whether a file belongs to the page of the console, which is built before its package is published. */
-const isOfPage = (file: string) => file.startsWith('services/gateway/page/');
+/** Sources from which files of the repository are made: the page of the console, and the dashboards. */
+const isOfMaker = (file: string) => /^(?:services\/gateway\/page|deploy\/monitoring)\//.test(file);
 const isTest = (file: string) => /\.test\.ts$|\.fixture\.ts$|\/(?:conformance|checks)\//.test(file);
 const read = (file: string) => readFileSync(join(root, file), 'utf8');
 
@@ -162,7 +163,7 @@ describe('the architecture', () => {
       const declared = {
         ...manifest.dependencies,
         ...manifest.peerDependencies,
-        ...(isTest(file) || isOfPage(file) || !manifest.dependencies ? manifest.devDependencies : {}),
+        ...(isTest(file) || isOfMaker(file) || !manifest.dependencies ? manifest.devDependencies : {}),
       };
       const bare = imports(file).filter((name) => !name.startsWith('.') && !name.startsWith('node:'));
       for (const name of bare.map(packageOf)) {

@@ -1,37 +1,46 @@
 import { ScaledObject } from '@kubernetes-models/keda/keda.sh/v1alpha1/ScaledObject';
+import { PodMonitor } from '@kubernetes-models/prometheus-operator/monitoring.coreos.com/v1/PodMonitor';
+import { PrometheusRule } from '@kubernetes-models/prometheus-operator/monitoring.coreos.com/v1/PrometheusRule';
 import { Deployment } from 'kubernetes-models/apps/v1/Deployment';
 import { HorizontalPodAutoscaler } from 'kubernetes-models/autoscaling/v2/HorizontalPodAutoscaler';
 import { Job } from 'kubernetes-models/batch/v1/Job';
+import { NetworkPolicy } from 'kubernetes-models/networking.k8s.io/v1/NetworkPolicy';
 import { PodDisruptionBudget } from 'kubernetes-models/policy/v1/PodDisruptionBudget';
+import { ConfigMap } from 'kubernetes-models/v1/ConfigMap';
 import { Namespace } from 'kubernetes-models/v1/Namespace';
 import { Service } from 'kubernetes-models/v1/Service';
 import { ServiceAccount } from 'kubernetes-models/v1/ServiceAccount';
 
 /** The kinds that we use. Another kind in a manifest is an error until it is added here. */
 const models = [
+  ConfigMap,
   Deployment,
   HorizontalPodAutoscaler,
   Job,
   Namespace,
+  NetworkPolicy,
   PodDisruptionBudget,
+  PodMonitor,
+  PrometheusRule,
   ScaledObject,
   Service,
   ServiceAccount,
 ];
 
 /**
- * The keys of the trigger's metadata, from KEDA's documentation of the NATS JetStream scaler. The schema
- * accepts any keys there.
+ * The keys of the metadata of each type of trigger, from KEDA's documentation of its scalers. The schema accepts any
+ * keys there.
  */
-const jetStreamTriggerKeys = [
-  'natsServerMonitoringEndpoint',
-  'account',
-  'stream',
-  'consumer',
-  'lagThreshold',
-  'activationLagThreshold',
-  'useHttps',
-];
+const triggerKeys: Record<string, readonly string[]> = {
+  'nats-jetstream': [
+    ...['natsServerMonitoringEndpoint', 'account', 'stream', 'consumer'],
+    ...['lagThreshold', 'activationLagThreshold', 'useHttps'],
+  ],
+  prometheus: [
+    ...['serverAddress', 'query', 'threshold', 'activationThreshold', 'namespace', 'customHeaders'],
+    ...['ignoreNullValues', 'queryParameters', 'unsafeSsl', 'timeout', 'authModes'],
+  ],
+};
 
 /** Wraps an object tree and records the paths of the fields that are read. */
 function watched(value: unknown, path: string, seen: Set<string>): unknown {
@@ -57,13 +66,12 @@ function paths(value: unknown, path = ''): string[] {
 function unknownTriggerKeys(manifest: unknown): string[] {
   if (!ScaledObject.is(manifest)) return [];
   const triggers = manifest.spec?.triggers ?? [];
-  return triggers.flatMap(({ type, metadata }) =>
-    type === 'nats-jetstream'
-      ? Object.keys(metadata)
-          .filter((key) => !jetStreamTriggerKeys.includes(key))
-          .map((key) => `the nats-jetstream trigger has no ${key}`)
-      : [`trigger type ${type} is not checked here`],
-  );
+  return triggers.flatMap(({ type, metadata }) => {
+    const known = triggerKeys[type];
+    if (!known) return [`trigger type ${type} is not checked here`];
+    const unknown = Object.keys(metadata).filter((key) => !known.includes(key));
+    return unknown.map((key) => `the ${type} trigger has no ${key}`);
+  });
 }
 
 /**

@@ -88,8 +88,14 @@ const testPrograms = {
   chromium: ['chromium', 'chromium-browser', 'google-chrome'],
 };
 
+/** Programs without which some tests are skipped, and the Debian packages that have them. */
+const optionalPrograms = { promtool: 'prometheus' };
+
 /** Provides the programs that the tests run. @throws Stop with advice */
 export async function provideTestPrograms() {
+  const optional = Object.entries(optionalPrograms).filter(([program]) => !find(program));
+  if (optional.length > 0 && process.getuid?.() === 0 && find('apt-get'))
+    await installByApt(optional.map(([, program]) => ({ program }))).catch((error) => step(error.message));
   const missing = Object.keys(testPrograms).filter((name) => !testPrograms[name].some(find));
   if (missing.length === 0) return;
   if (process.getuid?.() !== 0 || !find('apt-get')) {

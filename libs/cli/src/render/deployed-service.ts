@@ -60,7 +60,8 @@ export function deployedServices(programs: readonly ProgramOfProject[], image: s
   return [gateway, ...(isNeeded ? [keeper] : []), ...services];
 }
 
-function nameOf({ kind, name }: ServiceManifest): string {
+/** Returns the name of the service of an agent or a tool in Kubernetes and in Compose. */
+export function nameOf({ kind, name }: ServiceManifest): string {
   const words = name.replaceAll('_', '-');
   return kind === 'tool' ? `${words}-tool` : words;
 }

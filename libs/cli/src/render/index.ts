@@ -2,6 +2,7 @@ export type { ComposeImage, ComposeOptions } from './compose.ts';
 export { composeFile } from './compose.ts';
 export type { DeployedService } from './deployed-service.ts';
 export { deployedServices, secretOf } from './deployed-service.ts';
+export { helmValues } from './helm-values.ts';
 export { meshEnvironment, provisionJob, serviceAccount } from './kubernetes-base.ts';
 export { gatewayManifests, serviceManifests } from './kubernetes-services.ts';
 export { renderCompose, renderKubernetes } from './project-files.ts';

@@ -4,8 +4,6 @@ import { type DeployedService, secretOf } from './deployed-service.ts';
 export interface DeploymentParts {
   /** The lines about the number of replicas. */
   replicas: readonly string[];
-  /** True for replicas that are spread over the nodes. */
-  isSpread: boolean;
   /** The environment variables beside those of every service. */
   env: readonly string[];
   /** The lines about the end of a pod: its time, and a comment. */
@@ -16,7 +14,7 @@ export interface DeploymentParts {
 }
 
 /** The parts of services that are no gateway. */
-export const usualParts: Omit<DeploymentParts, 'replicas' | 'isSpread'> = {
+export const usualParts: Omit<DeploymentParts, 'replicas'> = {
   env: [],
   grace: [
     '# More than MESH_GRACE_MS, so that the service ends by itself.',
@@ -143,7 +141,7 @@ ${block(parts.replicas, 2)}  selector:
       automountServiceAccountToken: false
       enableServiceLinks: false
 ${block(parts.grace, 6)}${indented(podSecurity, 6)}
-${block(parts.isSpread ? [spread] : [], 6)}      containers:
+${block([spread], 6)}      containers:
         - name: ${name}
           image: ${image}:dev
 ${block(argsOf(args), 10)}          envFrom:

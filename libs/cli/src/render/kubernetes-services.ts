@@ -19,7 +19,7 @@ export function serviceManifests(
 ): string {
   if (service.manifest.kind === 'agent') return agentManifests(service, all, namespace);
   const replicas = [...whyTwo(service.manifest, namespace), 'replicas: 2'];
-  const parts = { ...usualParts, replicas, isSpread: true };
+  const parts = { ...usualParts, replicas };
   return `${deployment(service, parts)}---\n${disruptionBudget(service.name)}`;
 }
 
@@ -30,7 +30,7 @@ function agentManifests(
 ): string {
   const { name, manifest } = service;
   const env = [fromSecret('GEMINI_API_KEY', 'model', 'gemini-api-key')];
-  const parts = { ...usualParts, replicas: scaledByOthers, isSpread: false, env };
+  const parts = { ...usualParts, replicas: scaledByOthers, env };
   const { count, why } = leastReplicas(manifest.name, all);
   return `${deployment(service, parts)}---
 apiVersion: keda.sh/v1alpha1
@@ -52,7 +52,7 @@ spec:
       metadata:
         # The headless service: KEDA asks the server that leads the consumer.
         natsServerMonitoringEndpoint: nats-headless.nats.svc.cluster.local:8222
-        account: MESH
+        account: ${namespace.toUpperCase()}
         # <MESH_NAMESPACE in capitals>_RUN
         stream: ${subjects(namespace).workStream('run')}
         consumer: ${subjects(namespace).workConsumer(manifest.name)}
@@ -63,7 +63,7 @@ spec:
     - type: nats-jetstream
       metadata:
         natsServerMonitoringEndpoint: nats-headless.nats.svc.cluster.local:8222
-        account: MESH
+        account: ${namespace.toUpperCase()}
         # <MESH_NAMESPACE in capitals>_OPERATION
         stream: ${subjects(namespace).workStream('operation')}
         consumer: ${subjects(namespace).workConsumer(manifest.name)}
@@ -76,7 +76,7 @@ spec:
  * Returns the least number of replicas of an agent. It is zero only for an agent that is reached by transfer
  * alone: its run commands wait in a queue, but asks and first messages should not wait.
  */
-function leastReplicas(agent: string, all: readonly ServiceManifest[]): { count: 0 | 1; why: string } {
+export function leastReplicas(agent: string, all: readonly ServiceManifest[]): { count: 0 | 1; why: string } {
   const callers = all.filter(({ asks }) => asks.includes(agent)).map(({ name }) => name);
   if (callers.length > 0)
     return {
@@ -113,7 +113,6 @@ export function gatewayManifests(service: DeployedService): string {
   const { name } = service;
   const parts = {
     replicas: scaledByOthers,
-    isSpread: true,
     env: [
       ...['- name: MESH_HTTP_HOST', '  value: 0.0.0.0', '- name: MESH_HTTP_PORT', '  value: "8000"'],
       '# An overlay may set oidc or proxy, with their variables (docs/access.md).',

@@ -1,6 +1,7 @@
 import { natsPasswordVariable, provisionUser, redisPasswordVariable } from '@agentmesh/mesh';
 import { composeFile, composeVariables } from './compose.ts';
 import { type DeployedService, secretOf } from './deployed-service.ts';
+import { helmValues } from './helm-values.ts';
 import { kustomization, meshEnvironment, provisionJob, serviceAccount } from './kubernetes-base.ts';
 import { gatewayManifests, serviceManifests } from './kubernetes-services.ts';
 import { natsConfiguration, redisStart, redisUsersFile } from './servers.ts';
@@ -60,7 +61,7 @@ export function renderRedis(mesh: RenderedMesh): Rendered {
 
 /** Returns the files of the images with all programs of the project. */
 function images(mesh: RenderedMesh): Record<string, string> {
-  const written = mark('compose or kubernetes');
+  const written = mark('compose, helm or kubernetes');
   return {
     Dockerfile: `${written}${dockerfile}`,
     'Dockerfile.dockerignore': `${written}${dockerignore}`,
@@ -179,13 +180,6 @@ export function renderKubernetes(mesh: RenderedMesh): Rendered {
     `kubernetes/${file}`,
     `${mark('kubernetes')}${text}`,
   ]);
-  const users = [provisionUser, ...services.map(({ user }) => user)];
-  const inRedis = [provisionUser, ...usersOfRedis(mesh).map(({ user }) => user)];
-  const secrets = [
-    ...users.map((user) => secretOf('nats', user)),
-    ...inRedis.map((user) => secretOf('redis', user)),
-  ];
-  const pythonBuild = `${project}-python:dev: docker build -f deploy/Dockerfile.python -t ${project}-python:dev .`;
   return {
     files: {
       ...renderNats(mesh).files,
@@ -193,12 +187,44 @@ export function renderKubernetes(mesh: RenderedMesh): Rendered {
       ...images(mesh),
       ...Object.fromEntries(manifests),
     },
-    next: [
-      `build and push the image ${project}:dev: docker build -f deploy/Dockerfile -t ${project}:dev .`,
-      ...(hasPython(mesh) ? [`build and push the image ${pythonBuild}`] : []),
-      `make the Secrets credentials (keys), model (gemini-api-key), and for the users of NATS (password) and Redis (url): ${secrets.join(', ')}`,
-      'kubectl apply -k deploy/kubernetes',
-      'make an API key for the gateway, as the user provision of NATS and Redis: agentmesh keys create first --role operator',
-    ],
+    next: stepsTo(mesh, 'kubectl apply -k deploy/kubernetes'),
   };
+}
+
+/** Returns the values of the chart for all services, and the configuration of the servers. */
+export function renderHelm(mesh: RenderedMesh): Rendered {
+  const { namespace, project, services } = mesh;
+  const provision = { image: project, args: provisionArguments };
+  const text = helmValues({ namespace, image: project, provision, services, all: manifestsOf(mesh) });
+  return {
+    files: {
+      ...renderNats(mesh).files,
+      ...renderRedis(mesh).files,
+      ...images(mesh),
+      'helm/values.yaml': `${mark('helm')}${text}`,
+    },
+    next: stepsTo(
+      mesh,
+      `helm install ${project} <clone of agentmesh>/deploy/helm/agentmesh --values deploy/helm/values.yaml`,
+    ),
+  };
+}
+
+/** Returns what a person does before and after the objects of a mesh are made in a cluster. */
+function stepsTo(mesh: RenderedMesh, apply: string): string[] {
+  const { project, services } = mesh;
+  const users = [provisionUser, ...services.map(({ user }) => user)];
+  const inRedis = [provisionUser, ...usersOfRedis(mesh).map(({ user }) => user)];
+  const secrets = [
+    ...users.map((user) => secretOf('nats', user)),
+    ...inRedis.map((user) => secretOf('redis', user)),
+  ];
+  const pythonBuild = `${project}-python:dev: docker build -f deploy/Dockerfile.python -t ${project}-python:dev .`;
+  return [
+    `build and push the image ${project}:dev: docker build -f deploy/Dockerfile -t ${project}:dev .`,
+    ...(hasPython(mesh) ? [`build and push the image ${pythonBuild}`] : []),
+    `make the Secrets credentials (keys), model (gemini-api-key), and for the users of NATS (password) and Redis (url): ${secrets.join(', ')}`,
+    apply,
+    'make an API key for the gateway, as the user provision of NATS and Redis: agentmesh keys create first --role operator',
+  ];
 }

@@ -13,6 +13,7 @@ import {
   type Rendered,
   type RenderedMesh,
   renderCompose,
+  renderHelm,
   renderKubernetes,
   renderNats,
   renderRedis,
@@ -26,6 +27,10 @@ export const renderCommands: Commands = {
   'render compose': renderCommand(
     'writes a Compose file with NATS, Redis and all services of the project, and all that it needs',
     renderCompose,
+  ),
+  'render helm': renderCommand(
+    'writes the values of the Helm chart for all services of the project, and the configuration of the servers',
+    renderHelm,
   ),
   'render kubernetes': renderCommand(
     'writes a Kustomize base with all services of the project, and the configuration of the servers',

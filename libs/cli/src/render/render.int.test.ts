@@ -85,11 +85,27 @@ describe('agentmesh render', () => {
       expect(read('deploy/compose.yaml')).toMatch(new RegExp(`^ {2}${name}:$`, 'm'));
     expect(read('deploy/compose.yaml')).toContain('command: ["agents/helper/main.ts"]');
     await linesOf({ ...place, env: { ...place.env, MESH_NAMESPACE: 'blue' } }, ['render', 'kubernetes']);
-    expect(read('deploy/kubernetes/agents/helper.yaml')).toContain('stream: BLUE_RUN');
+    expect(read('deploy/kubernetes/agents/helper.yaml')).toMatch(/account: BLUE\n.*\n *stream: BLUE_RUN/);
+    // The account whose queues KEDA reads.
+    expect(read('deploy/nats/nats-server.conf')).toMatch(/^ *"BLUE": \{/m);
     expect(read('deploy/kubernetes/mesh.env')).toContain('MESH_REDIS_PREFIX=am-blue');
     const required = [...read('deploy/compose.yaml').matchAll(/\$\{([A-Z_]+):\?/g)].map(([, name]) => name);
     const example = read('deploy/env.example').match(/^[A-Z_]+(?==)/gm) ?? [];
     expect([...new Set(required)].sort()).toEqual([...example].sort());
+  });
+
+  it('writes values of the chart with every service, and what it needs beside them', async () => {
+    const [{ files, next }] = (await jsonOf(place, ['render', 'helm'])) as [
+      { files: string[]; next: string[] },
+    ];
+    expect(files).toEqual(
+      expect.arrayContaining(['deploy/helm/values.yaml', 'deploy/nats/nats-server.conf']),
+    );
+    expect(next.join()).toContain('helm install');
+    const values = parse(read('deploy/helm/values.yaml'));
+    expect(values.keeper).toEqual({ enabled: false });
+    expect(values.agents).toEqual([{ name: 'helper', args: ['agents/helper/main.ts'], minReplicas: 1 }]);
+    expect(values.tools).toEqual([{ name: 'get_time', args: ['tools/get_time/main.ts'] }]);
   });
 
   it('gives a tool in Python an image of its own, a login to NATS and nothing else', async () => {
