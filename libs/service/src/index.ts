@@ -8,6 +8,7 @@ export type { Health, HealthOptions, Verdict } from './probes/health.ts';
 export { startHealth } from './probes/health.ts';
 export type { Metrics, MetricsOptions } from './probes/metrics.ts';
 export { startMetrics } from './probes/metrics.ts';
+export type { ModelPrice, PriceOf } from './probes/prices.ts';
 export type { ProbesOptions } from './probes/start-probes.ts';
 export { startProbes } from './probes/start-probes.ts';
 export { programVersion } from './program-version.ts';

@@ -10,6 +10,8 @@ export interface MainContext {
   log: Logger;
   /** Name of this process among the replicas of the service, as in its logs. */
   replica: string;
+  /** Version of the program, from the nearest `package.json`; undefined without one. */
+  version: string | undefined;
   /** Aborted when the process must stop. */
   signal: AbortSignal;
 }
@@ -52,7 +54,7 @@ export async function runMain<S extends ConfigShape = Record<never, never>>(
       await using owners = new AsyncDisposableStack();
       const version = programVersion(process.argv[1]);
       owners.use(await startTraces({ config: common, service: name, replica, version, log }));
-      owners.use(await options.start(config, { log, replica, signal }));
+      owners.use(await options.start(config, { log, replica, version, signal }));
       return owners.move();
     },
   });

@@ -1,6 +1,7 @@
 import { fileURLToPath } from 'node:url';
 import { createSecretBox, credentialKeysVariable, MeshError, parseRedisUrl } from '@agentmesh/protocol';
 import { z } from 'zod';
+import { priceTable } from './probes/prices.ts';
 import type { Config } from './read-config.ts';
 import { integer, oneOf, perApp, variable } from './variable.ts';
 
@@ -132,9 +133,15 @@ export const serviceConfig = {
   ),
   metrics: variable(
     'MESH_METRICS',
-    'whether /metrics shows metrics for Prometheus: on or off',
-    oneOf('on', 'off'),
+    'on: metrics for Prometheus at /metrics; otlp: they are also sent to OTEL_EXPORTER_OTLP_ENDPOINT; off: none; see docs/metrics.md',
+    oneOf('on', 'otlp', 'off'),
     { default: 'on' },
+  ),
+  prices: variable(
+    'MESH_PRICES',
+    'prices of models for the metric of costs, per million tokens: <model>=<input>/<output>/<cached input>, with commas between models; see docs/metrics.md',
+    priceTable,
+    { optional: true },
   ),
   traces: variable(
     'MESH_TRACES',

@@ -3,6 +3,7 @@ import { SessionCache } from '@agentmesh/agent/internal';
 import { subjects } from '@agentmesh/protocol';
 import { openArtifacts } from '../artifacts/open-artifacts.ts';
 import type { Mesh } from '../mesh/mesh.ts';
+import { countSessionRead } from '../mesh/metrics.ts';
 import { type RunLimits, runLimits } from '../mesh/run-limits.ts';
 import { meshSessions } from '../user-data/mesh-sessions.ts';
 
@@ -24,6 +25,10 @@ export type MeshParts = Omit<Mesh, 'subjects' | 'sessionCache' | 'artifacts' | '
 export function createMesh({ namespace, sessionCacheBytes: maxBytes, ...parts }: MeshParts): Mesh {
   const { artifacts = openArtifacts('nats', parts.bus, namespace), limits = runLimits() } = parts;
   const sessions = meshSessions(parts.sessions, { ...parts, artifacts });
-  const sessionCache = new SessionCache({ sessions, ...(maxBytes !== undefined && { maxBytes }) });
+  const sessionCache = new SessionCache({
+    sessions,
+    onOpen: countSessionRead,
+    ...(maxBytes !== undefined && { maxBytes }),
+  });
   return { ...parts, artifacts, limits, sessions, sessionCache, subjects: subjects(namespace) };
 }

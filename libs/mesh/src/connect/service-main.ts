@@ -55,23 +55,25 @@ export async function runAgentService(options: AgentServiceOptions): Promise<voi
     name: serviceName('agent', agent.name),
     cards: true,
     usesArtifacts: usesArtifacts(agent),
+    ...versionOf(serving),
     variables: agentConfig,
     prepare,
     check: (config, log) => assertModels(agent, config, log),
     async serve(mesh, { maxConcurrency }) {
       await assertRights(mesh, agent, serving.app ?? agent.name);
       return await serveAgent(mesh, agent, {
-        ...withVersion(serving),
+        ...serving,
+        ...versionOf(serving),
         slots: maxConcurrency,
       });
     },
   });
 }
 
-/** Adds the version of the program's package to options without one. */
-function withVersion<T extends { version?: string }>(serving: T): T & { version?: string } {
+/** Returns the version of the options, or that of the program's package. */
+function versionOf(serving: { version?: string }): { version?: string } {
   const version = serving.version ?? programVersion(process.argv[1]);
-  return { ...serving, ...(version !== undefined && { version }) };
+  return version === undefined ? {} : { version };
 }
 
 /** Reads from an app, so that missing rights are reported at the start, and not by the first message. */
@@ -100,14 +102,15 @@ export async function runToolService(options: ToolServiceOptions): Promise<void>
     name: serviceName('tool', tool.name),
     cards: false,
     usesArtifacts: usesArtifacts(tool),
+    ...versionOf(serving),
     variables: {},
     prepare,
     serve: (mesh, { maxConcurrency }) =>
-      serveTool(mesh, tool, { ...withVersion(serving), maxInFlight: maxConcurrency }),
+      serveTool(mesh, tool, { ...serving, ...versionOf(serving), maxInFlight: maxConcurrency }),
   });
 }
 
-interface Served<S extends ConfigShape> extends Pick<MainOptions, 'prepare'> {
+interface Served<S extends ConfigShape> extends Pick<MainOptions, 'prepare' | 'version'> {
   name: string;
   /** True for a service that reads the cards of other services. */
   cards: boolean;
@@ -124,19 +127,20 @@ async function runServed<S extends ConfigShape>(served: Served<S>): Promise<void
   await runMain({
     name,
     config: variables,
-    async start(whole, { log, replica }) {
+    async start(whole, { log, replica, version: ofProgram }) {
       await using owners = new AsyncDisposableStack();
       owners.use(await prepare?.(log));
       check?.(whole, log);
       const config = whole as ServiceConfig;
+      const version = served.version ?? ofProgram;
       const mesh = owners.use(await connectService(name, config, log, { cards, usesArtifacts, replica }));
       let stopping = false;
       const ready = async () => (stopping ? ['stopping'] : await mesh.problems());
-      owners.use(await startProbes({ config, ready, service: name, replica, log }));
-      const served = await serve(mesh, config);
+      owners.use(await startProbes({ config, ready, service: name, replica, version, log }));
+      const serving = await serve(mesh, config);
       owners.defer(async () => {
         stopping = true;
-        await served.stop({ graceMs: Math.max(config.graceMs - closingMs, 0) });
+        await serving.stop({ graceMs: Math.max(config.graceMs - closingMs, 0) });
       });
       return owners.move();
     },

@@ -8,12 +8,12 @@ import { countModelCall } from '../mesh/metrics.ts';
  *
  * @param span the span of the work; without it the events name no span
  */
-export function stampReplica({ bus }: Mesh, span?: { traceparent: string }): (event: Event) => void {
+export function stampReplica({ bus, priceOf }: Mesh, span?: { traceparent: string }): (event: Event) => void {
   const trace = span && { [traceKey]: span.traceparent };
   return (event) => {
     // The process of a remote step has noted itself on the step's events already.
     if (event.author === 'user' || event.customMetadata?.[replicaKey] !== undefined) return;
     event.customMetadata = { ...event.customMetadata, [replicaKey]: bus.replica, ...trace };
-    if (event.usageMetadata && !event.partial) countModelCall(event);
+    if (event.usageMetadata && !event.partial) countModelCall(event, priceOf);
   };
 }

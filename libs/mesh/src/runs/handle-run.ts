@@ -17,6 +17,7 @@ import { openAnswers } from '../answers/sealed-answers.ts';
 import { fencedSessions } from '../fencing/fenced-sessions.ts';
 import { keepAlive } from '../fencing/keep-alive.ts';
 import { operationSubjects } from '../mesh/addressed-call.ts';
+import { countDelivery } from '../mesh/metrics.ts';
 import { createTally, logRunEnd, logTakeover } from '../mesh/outcomes.ts';
 import type { ServedAgent } from '../mesh/served-agent.ts';
 import { auditConfirmations } from '../messages/audit.ts';
@@ -49,6 +50,7 @@ export async function handleRun(served: ServedAgent, item: WorkItem): Promise<Wo
   } catch (error) {
     return await dropUnreadable(served, item, MeshError.from(error));
   }
+  countDelivery('run', served.agent.name, item.attempt);
   const log = served.mesh.log.child({ agent: served.agent.name, traceId: traceIdOf(item.headers) });
   const carrier = { ...hopHeaders(item.headers), ...(run.resume && { [header.resume]: run.resume }) };
   const delivery: DeliveredRun = {

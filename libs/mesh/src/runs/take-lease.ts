@@ -9,8 +9,9 @@ import {
   type UserLimits,
 } from '@agentmesh/agent/internal';
 import type { WorkItem, WorkOutcome } from '@agentmesh/bus';
-import { deadlineOf, MeshError, traceIdOf } from '@agentmesh/protocol';
+import { deadlineOf, header, MeshError, traceIdOf } from '@agentmesh/protocol';
 import type { Mesh } from '../mesh/mesh.ts';
+import { countWaited } from '../mesh/metrics.ts';
 import { tooManyWaiting } from '../mesh/run-limits.ts';
 import type { ServedAgent } from '../mesh/served-agent.ts';
 import { moveToDeadLetters } from '../messages/dead-letter.ts';
@@ -101,8 +102,15 @@ export async function takeLease(
   if (taken.state === 'free') throw new MeshError('internal', 'the store gave no session to a run');
   delivery.token = taken.token;
   if (taken.cancelled !== undefined) delivery.cancelled = taken.cancelled;
+  noteWaited(served, delivery);
   if (taken.begun > maxBegun) throw await poisoned(served, delivery, taken.begun);
   return taken;
+}
+
+/** Counts the time that a run waited for its session, once for each wait. */
+function noteWaited({ agent }: ServedAgent, { item }: DeliveredRun): void {
+  const since = Number(item.headers[header.waitsSince] || Number.NaN);
+  if (item.attempt === 1 && Number.isFinite(since)) countWaited(agent.name, since);
 }
 
 /**
