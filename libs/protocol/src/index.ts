@@ -48,6 +48,7 @@ export {
   replicaKey,
   stepKey,
   traceKey,
+  versionKey,
 } from './messages/event.ts';
 export type { Frame, FrameType } from './messages/frame.ts';
 export { frameTypes, isFrameType, wireErrorSchema } from './messages/frame.ts';

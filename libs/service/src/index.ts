@@ -11,7 +11,6 @@ export { startMetrics } from './probes/metrics.ts';
 export type { ModelPrice, PriceOf } from './probes/prices.ts';
 export type { ProbesOptions } from './probes/start-probes.ts';
 export { startProbes } from './probes/start-probes.ts';
-export { programVersion } from './program-version.ts';
 export type { Config, ConfigProblem, ConfigShape, VariableDescription } from './read-config.ts';
 export { describeConfig, readConfig, toolVariables } from './read-config.ts';
 export type { MainContext, MainOptions } from './run-main.ts';

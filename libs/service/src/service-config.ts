@@ -30,6 +30,14 @@ export const serviceConfig = {
   namespace: variable('MESH_NAMESPACE', 'first token of all subjects; one per environment', lowerCaseToken, {
     default: 'mesh',
   }),
+  version: variable(
+    'MESH_VERSION',
+    "version of the service in its card, its events, metrics and traces; default that of the program's package",
+    z
+      .string()
+      .regex(/^\d+\.\d+\.\d+(?:[-+][\w.+-]{1,60})?$/, 'must be a version such as 1.4.0 or 1.4.0-rc.1'),
+    { optional: true },
+  ),
   natsUrl: variable('NATS_URL', 'address of NATS, or several with commas between them', natsServers, {
     default: 'nats://127.0.0.1:4222',
     hidden: true,

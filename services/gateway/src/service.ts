@@ -38,7 +38,7 @@ export async function startGateway(
   const pending = await servePending(mesh);
   owners.defer(() => pending.stop());
   const registration = await mesh.bus.register(
-    { kind: 'gateway', name: 'gateway', version: '0.1.0', description: "ADK's REST interface" },
+    { kind: 'gateway', name: 'gateway', version: version ?? '0.0.0', description: "ADK's REST interface" },
     [mesh.subjects.pending],
   );
   owners.defer(() => registration.stop());

@@ -267,7 +267,7 @@ async function runHop(
     transfers: transferPort({ mesh, agent }, (to) => {
       next = to;
     }),
-    stamp: stampReplica(mesh, tally.span),
+    stamp: stampReplica(mesh, { span: tally.span, version: served.version }),
     endsWith() {
       delivery.ending = endingOf(session, run);
       return delivery.ending;

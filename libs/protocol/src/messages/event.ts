@@ -136,13 +136,16 @@ export interface Event {
   citationMetadata?: CitationMetadata;
   /** The path of the workflow agents, with rounds, from which the event comes. */
   nodeInfo?: { path?: string };
-  /** Any further data; `mesh:replica` names the process that authored the event, `mesh:trace` its span. */
+  /** Any further data; `mesh:replica` names the process that authored the event, `mesh:version` its version, `mesh:trace` its span. */
   customMetadata?: Record<string, unknown>;
   modelVersion?: string;
 }
 
 /** The key in `customMetadata` under which the mesh notes the authoring replica. */
 export const replicaKey = 'mesh:replica';
+
+/** The key in `customMetadata` under which the mesh notes the version of the authoring agent, if it has one. */
+export const versionKey = 'mesh:version';
 
 /**
  * The key in `customMetadata` under which the mesh notes the `traceparent` of the span that made the event. Only
