@@ -39,8 +39,17 @@ export {
   whenBusySchema,
 } from './messages/command.ts';
 export { contentSchema, messageSchema } from './messages/content.ts';
-export type { ConfirmableBy, Event, EventActions, InputRequest, ToolConfirmation } from './messages/event.ts';
+export type {
+  AttemptMark,
+  ConfirmableBy,
+  Event,
+  EventActions,
+  InputRequest,
+  ToolConfirmation,
+} from './messages/event.ts';
 export {
+  attemptKey,
+  attemptOf,
   confirmableBySchema,
   eventActionsSchema,
   eventSchema,

@@ -2,13 +2,14 @@ import type { ArtifactService } from '@agentmesh/agent';
 import { SessionCache } from '@agentmesh/agent/internal';
 import { subjects } from '@agentmesh/protocol';
 import { openArtifacts } from '../artifacts/open-artifacts.ts';
+import { createCallCounts } from '../mesh/call-counts.ts';
 import type { Mesh } from '../mesh/mesh.ts';
 import { countSessionRead } from '../mesh/metrics.ts';
 import { type RunLimits, runLimits } from '../mesh/run-limits.ts';
 import { meshSessions } from '../user-data/mesh-sessions.ts';
 
 /** The parts from which a mesh is made. */
-export type MeshParts = Omit<Mesh, 'subjects' | 'sessionCache' | 'artifacts' | 'limits'> & {
+export type MeshParts = Omit<Mesh, 'subjects' | 'sessionCache' | 'artifacts' | 'limits' | 'callCounts'> & {
   namespace?: string;
   /** Limit of the events that are cached between turns, in bytes; default 64 MiB. */
   sessionCacheBytes?: number;
@@ -30,5 +31,6 @@ export function createMesh({ namespace, sessionCacheBytes: maxBytes, ...parts }:
     onOpen: countSessionRead,
     ...(maxBytes !== undefined && { maxBytes }),
   });
-  return { ...parts, artifacts, limits, sessions, sessionCache, subjects: subjects(namespace) };
+  const callCounts = createCallCounts();
+  return { ...parts, artifacts, limits, sessions, sessionCache, callCounts, subjects: subjects(namespace) };
 }

@@ -12,6 +12,7 @@ import type {
   RequestLimits,
   RunQuotas,
 } from '@agentmesh/store';
+import type { CallCounts } from './call-counts.ts';
 import type { Callers } from './callers.ts';
 import { logFailures } from './outcomes.ts';
 import type { RunLimits } from './run-limits.ts';
@@ -32,6 +33,8 @@ export interface Mesh {
   readonly subjects: Subjects;
   readonly log: Logger;
   readonly limits: RunLimits;
+  /** Counts the calls of other services. */
+  readonly callCounts: CallCounts;
   /** The prices of models for the metrics; without it costs are not counted. */
   readonly priceOf?: PriceOf;
   /** Seals credentials in answers; without it answers with credentials are refused. */

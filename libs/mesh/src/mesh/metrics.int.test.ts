@@ -57,6 +57,8 @@ it('count runs, asks and calls by their names and outcomes, and the failures of 
   );
   expect(await page()).toMatch(/agentmesh_session_reads_total\{cache="miss".*\} 1/);
   expect(await page()).toMatch(/agentmesh_failures_total\{what="tool",name="weigh".*\} 1/);
+  expect(await page()).toMatch(/agentmesh_calls_total\{kind="agent",name="clerk",outcome="completed".*\} 1/);
+  expect(await page()).toMatch(/agentmesh_calls_total\{kind="tool",name="weigh",outcome="failed".*\} 1/);
   for (const kind of ['run', 'ask', 'call'])
     expect(await page()).toMatch(new RegExp(`agentmesh_work_active\\{kind="${kind}".*\\} 0`));
 });

@@ -43,6 +43,9 @@ function makeInstruments() {
       description: 'Time that runs waited before they got their session',
       advice: { explicitBucketBoundaries: durationBuckets },
     }),
+    calls: meter.createCounter('agentmesh.calls', {
+      description: 'Calls of other services, and transfers to them, at the side that calls',
+    }),
     sessionReads: meter.createCounter('agentmesh.session.reads', {
       description: 'Sessions that were opened for a turn',
     }),
@@ -98,6 +101,11 @@ export function countWait(name: string, reason: 'session' | 'share'): void {
 /** Counts the end of such a wait, which began at `since`, in epoch ms by the clock of the process that began it. */
 export function countWaited(name: string, since: number): void {
   instruments().waitDuration.record(Math.max(0, Date.now() - since) / 1_000, { name });
+}
+
+/** Counts a call of another service, or a transfer to it, when it has ended. */
+export function countCall(kind: 'agent' | 'tool' | 'transfer', name: string, isFailed: boolean): void {
+  instruments().calls.add(1, { kind, name, outcome: isFailed ? 'failed' : 'completed' });
 }
 
 /** Counts a session that was opened for a turn; `isHit` says whether its earlier events were in this process. */

@@ -22,10 +22,8 @@ import { createTally, logRunEnd, logTakeover } from '../mesh/outcomes.ts';
 import type { ServedAgent } from '../mesh/served-agent.ts';
 import { auditConfirmations } from '../messages/audit.ts';
 import { hopHeaders } from '../messages/carrier.ts';
-import { moveToDeadLetters } from '../messages/dead-letter.ts';
 import { signalOf } from '../messages/deadline.ts';
 import { publishEvent, refOf } from '../messages/publish-event.ts';
-import { runInHeader } from '../messages/run-header.ts';
 import { stampReplica } from '../messages/stamp-replica.ts';
 import { transferPort } from '../remote/transfer-port.ts';
 import { checkContinuation } from './check-continuation.ts';
@@ -33,12 +31,19 @@ import { findEarlier, isAlone } from './earlier-run.ts';
 import { completeRun, endingOf, endRun } from './end-run.ts';
 import { continueElsewhere, handOver } from './hand-over.ts';
 import { linkEarlier } from './link-earlier.ts';
-import { readRun } from './read-run.ts';
+import { dropUnreadable, readRun } from './read-run.ts';
 import { type DeliveredRun, type OpenRun, type Run, sealRun } from './run.ts';
 import { settle } from './settle-run.ts';
-import { askForLease, isElsewhere, isTooLate, refuseId, takeLease, waitAtOnce } from './take-lease.ts';
+import {
+  askForLease,
+  isElsewhere,
+  isTooLate,
+  markOf,
+  refuseId,
+  takeLease,
+  waitAtOnce,
+} from './take-lease.ts';
 
-const done: WorkOutcome = { done: true };
 /**
  * Works on a run command. The order matters: commit an event, publish it, and in the end acknowledge the
  * command. A later delivery goes on from the committed events.
@@ -68,33 +73,6 @@ export async function handleRun(served: ServedAgent, item: WorkItem): Promise<Wo
     const outcome = await settle(served, run, delivery, error);
     logRunEnd(log, run, delivery.tally, outcome.done ? 'failed' : 'given back', MeshError.from(error).code);
     return outcome;
-  }
-}
-
-/**
- * Moves a command that cannot be read to the dead letters, unless its run has ended. The payload of a large command
- * is removed after its acknowledgement, and a killed NATS server may forget the latter.
- */
-async function dropUnreadable(
-  { mesh, agent }: ServedAgent,
-  item: WorkItem,
-  error: MeshError,
-): Promise<WorkOutcome> {
-  const ref = error.code === 'failed_precondition' ? runInHeader(item.headers) : undefined;
-  try {
-    const end = ref && endOfRun(await mesh.sessions.invocations.get(ref), ref.resume);
-    if (end) {
-      mesh.log.info(
-        { agent: agent.name, ...ref },
-        'dropped the command of an ended run; its payload is gone',
-      );
-      return done;
-    }
-    await moveToDeadLetters(mesh, { kind: 'agent', name: agent.name }, item, error);
-    return done;
-  } catch (thrown) {
-    mesh.log.warn({ err: thrown, subject: item.subject }, 'could not drop an unreadable run command');
-    return { done: false, delayMs: 1_000 };
   }
 }
 
@@ -220,7 +198,7 @@ async function catchUp(
  * elsewhere.
  */
 async function runHop(
-  { mesh, agent, stopping, services, ...served }: ServedAgent,
+  { mesh, agent, version, stopping, services, ...served }: ServedAgent,
   run: Run,
   delivery: OpenRun,
   { token, attempt, record }: HeldSession,
@@ -267,7 +245,7 @@ async function runHop(
     transfers: transferPort({ mesh, agent }, (to) => {
       next = to;
     }),
-    stamp: stampReplica(mesh, { span: tally.span, version: served.version }),
+    stamp: stampReplica(mesh, { span: tally.span, version, attempt: markOf(item, attempt) }),
     endsWith() {
       delivery.ending = endingOf(session, run);
       return delivery.ending;

@@ -9,7 +9,7 @@ import {
   type UserLimits,
 } from '@agentmesh/agent/internal';
 import type { WorkItem, WorkOutcome } from '@agentmesh/bus';
-import { deadlineOf, header, MeshError, traceIdOf } from '@agentmesh/protocol';
+import { type AttemptMark, deadlineOf, header, MeshError, traceIdOf } from '@agentmesh/protocol';
 import type { Mesh } from '../mesh/mesh.ts';
 import { countWaited } from '../mesh/metrics.ts';
 import { tooManyWaiting } from '../mesh/run-limits.ts';
@@ -109,8 +109,19 @@ export async function takeLease(
 
 /** Counts the time that a run waited for its session, once for each wait. */
 function noteWaited({ agent }: ServedAgent, { item }: DeliveredRun): void {
-  const since = Number(item.headers[header.waitsSince] || Number.NaN);
-  if (item.attempt === 1 && Number.isFinite(since)) countWaited(agent.name, since);
+  const { waitsSince } = waitOf(item);
+  if (waitsSince !== undefined) countWaited(agent.name, waitsSince);
+}
+
+/** Returns the mark of the attempt that begins now with this message. */
+export function markOf(item: WorkItem, number: number): AttemptMark {
+  return { number, began: Date.now(), ...waitOf(item) };
+}
+
+/** Returns the begin of the wait that ended with the first delivery of this message; empty for other deliveries. */
+function waitOf({ headers, attempt }: WorkItem): { waitsSince?: number } {
+  const waitsSince = Number(headers[header.waitsSince] || Number.NaN);
+  return attempt === 1 && Number.isFinite(waitsSince) ? { waitsSince } : {};
 }
 
 /**

@@ -128,7 +128,13 @@ export async function serveAgent(
   const runs = await bus.consumeRuns(agent.name, (item) => handleRun(served, item), { slots });
   const { name, description } = agent;
   const registration = await bus.register(
-    { kind: 'agent', name: subjects.shownAs(name), version: version ?? unknownVersion, description },
+    {
+      kind: 'agent',
+      name: subjects.shownAs(name),
+      version: version ?? unknownVersion,
+      description,
+      calls: () => mesh.callCounts.list(),
+    },
     [ask, delegate, run],
   );
   // Of two services that started at the same time, neither saw the other before.

@@ -148,6 +148,35 @@ export const replicaKey = 'mesh:replica';
 export const versionKey = 'mesh:version';
 
 /**
+ * The key in `customMetadata` of the {@link AttemptMark} on the first event of an attempt at a run. A first attempt
+ * that did not wait has no mark.
+ */
+export const attemptKey = 'mesh:attempt';
+
+/** The begin of an attempt at a run. Times are epoch ms. */
+export interface AttemptMark {
+  /** Counted from 1. */
+  number: number;
+  began: number;
+  /** The begin of the wait for the session, or for the share of the user; absent for a run that did not wait. */
+  waitsSince?: number;
+}
+
+const attemptSchema = z.object({
+  number: z.number().int().min(1),
+  began: z.number(),
+  waitsSince: z.number().optional(),
+});
+
+/** Reads the mark of an event; undefined without one, or for one that has another form. */
+export function attemptOf({ customMetadata }: Pick<Event, 'customMetadata'>): AttemptMark | undefined {
+  const { success, data } = attemptSchema.safeParse(customMetadata?.[attemptKey]);
+  if (!success) return undefined;
+  const { number, began, waitsSince } = data;
+  return { number, began, ...(waitsSince !== undefined && { waitsSince }) };
+}
+
+/**
  * The key in `customMetadata` under which the mesh notes the `traceparent` of the span that made the event. Only
  * processes that record spans note it.
  */
