@@ -60,6 +60,7 @@ export async function handleRun(served: ServedAgent, item: WorkItem): Promise<Wo
   const carrier = { ...hopHeaders(item.headers), ...(run.resume && { [header.resume]: run.resume }) };
   const delivery: DeliveredRun = {
     item,
+    arrived: Date.now(),
     carrier,
     token: undefined,
     tally: createTally('run', served.agent.name, { ...run, headers: item.headers }),

@@ -30,6 +30,9 @@ const maxBegun = 5;
 /** Pause until the queue delivers a copy of a running run again, in ms. */
 const duplicateMs = 1_000;
 
+/** The longest wait that is believed, in ms. */
+const longestWaitMs = 7 * 86_400_000;
+
 /** Asks for the session of a run that looks new, unless its deadline has passed. */
 export function askForLease(
   served: ServedAgent,
@@ -121,7 +124,9 @@ export function markOf(item: WorkItem, number: number): AttemptMark {
 /** Returns the begin of the wait that ended with the first delivery of this message; empty for other deliveries. */
 function waitOf({ headers, attempt }: WorkItem): { waitsSince?: number } {
   const waitsSince = Number(headers[header.waitsSince] || Number.NaN);
-  return attempt === 1 && Number.isFinite(waitsSince) ? { waitsSince } : {};
+  // Any program may send the header: a time that cannot be true would spoil the figures.
+  const isTrue = waitsSince > Date.now() - longestWaitMs && waitsSince < Date.now() + longestWaitMs;
+  return attempt === 1 && isTrue ? { waitsSince } : {};
 }
 
 /**

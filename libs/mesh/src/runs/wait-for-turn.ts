@@ -24,11 +24,11 @@ export const rejection = {
 export function waitingRun(
   { agent }: ServedAgent,
   { fresh: _fresh, ...command }: Run,
-  { item }: DeliveredRun,
+  { item, arrived }: DeliveredRun,
 ): WaitingRun {
   const { [header.messageId]: _id, ...rest } = item.headers;
   // A run may wait more than once before it begins.
-  const headers = { [header.waitsSince]: String(Date.now()), ...rest };
+  const headers = { [header.waitsSince]: String(arrived), ...rest };
   return { agent: agent.name, command, headers, from: item.key };
 }
 
