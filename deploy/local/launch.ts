@@ -88,8 +88,8 @@ export interface LocalMesh extends AsyncDisposable {
   redisUrlOf(user: string): string;
   /** The processes that give services the files and credentials of their work; none where nothing needs them. */
   readonly keepers: ServiceProcess[];
-  /** Starts another process of a service, another gateway or another keeper. */
-  start(sample: Sample | 'gateway' | 'keeper'): Promise<ServiceProcess>;
+  /** Starts another process of a service, another gateway or another keeper, with these variables in addition. */
+  start(sample: Sample | 'gateway' | 'keeper', env?: Record<string, string>): Promise<ServiceProcess>;
 }
 
 /** A login at NATS, as `connectNats` takes it. */

@@ -4,7 +4,7 @@ import { connectNats } from '@agentmesh/bus';
 import { type LocalMesh, launchMesh } from '@agentmesh/deploy/launch';
 import { type Sample, samples } from '@agentmesh/deploy/samples';
 import { subjects } from '@agentmesh/protocol';
-import { until } from '@agentmesh/testing';
+import { pauseProcess, until } from '@agentmesh/testing';
 import { type Browser, type BrowserContext, chromium, type Page } from 'playwright-core';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { restClient } from '../rest-client.ts';
@@ -28,7 +28,7 @@ let loading: Promise<void>;
 
 beforeAll(async () => {
   mkdirSync(shots, { recursive: true });
-  mesh = await launchMesh({ services, model: 'scripted' });
+  mesh = await launchMesh({ services, model: 'scripted', ackWaitMs: 1_000 });
   loading = keepTalking(load.signal);
   browser = await chromium.launch({
     executablePath: findBrowser(),
@@ -161,6 +161,54 @@ describe('the console, while runs go on', () => {
     await page.getByRole('button', { name: /^tool call get_weather/ }).waitFor();
   });
 
+  it('shows the wait of a run for its session as a bar', async () => {
+    const client = restClient(mesh.gatewayUrl);
+    const session = await client.createSession('weather_app');
+    const runs = ['Rome', 'Oslo', 'Bern'].map((city) =>
+      client.events('weather_app', session, `Weather in ${city}?`),
+    );
+    const ids = (await Promise.all(runs)).map(([event]) => event?.invocationId);
+    const waited = await Promise.all(
+      ids.map(async (id) => ({
+        id,
+        text: await (await fetch(`${mesh.gatewayUrl}/mesh/invocations/${id}`)).text(),
+      })),
+    );
+    const { id } = waited.findLast(({ text }) => text.includes('"queue"')) ?? {};
+    await open(`runs/${id}`);
+    await button(/^wait for the session, /).waitFor();
+    await shoot('wait');
+  });
+
+  it('shows the attempts of a run and the takeover between them as bars', async () => {
+    const client = restClient(mesh.gatewayUrl);
+    const session = await client.createSession('weather_app');
+    const path = `${mesh.gatewayUrl}/apps/weather_app/users/u1/sessions/${session}`;
+    const processOf = (name: string) => mesh.processes.find((each) => each.name === name);
+    using tool = pauseProcess(processOf('get_weather')?.pid ?? 0);
+    const run = client.events('weather_app', session, 'How is the weather in Paris?');
+    await until(async () => (await (await fetch(path)).text()).includes('functionCall'), {
+      what: 'the call',
+    });
+    await processOf('weather_agent')?.kill();
+    mesh.processes.push(await mesh.start(sample('weather_agent')));
+    tool.resume();
+    const [event] = await run;
+    await open(`runs/${event?.invocationId}`);
+    await button(/^attempt 1, /).waitFor();
+    await button(/^takeover by agent_weather_agent-/).waitFor();
+    await button(/^attempt 2, /).waitFor();
+    await shoot('takeover');
+  });
+
+  it('shows on the map how often services use each other', async () => {
+    await open('');
+    await page.getByRole('heading', { name: 'Map' }).waitFor();
+    const flow = page.locator('.flow', { hasText: /customer_agent to agent support_agent: \d+\.\d\/s/ });
+    await flow.first().waitFor({ state: 'attached' });
+    await shoot('flows');
+  });
+
   it('shows on the map how a replica dies and comes back', async () => {
     await open('');
     const weather = button(/^agent weather_agent: /);
@@ -169,13 +217,16 @@ describe('the console, while runs go on', () => {
     await page.getByRole('heading', { name: 'weather_agent agent' }).waitFor();
     await button(/^agent weather_agent: 1 replica,/).waitFor();
     await shoot('map');
-    await mesh.processes.find(({ name }) => name === 'weather_agent')?.kill();
+    await mesh.processes.findLast(({ name }) => name === 'weather_agent')?.kill();
     await button(/^agent weather_agent: 0 replicas,/).waitFor();
     await page.getByText(/^[\d:]+ agent_weather_agent-\S+ is gone$/).waitFor();
     await shoot('map-gone');
     await mesh.start(sample('weather_agent'));
     await button(/^agent weather_agent: 1 replica,/).waitFor();
-    await page.getByText(/^[\d:]+ agent_weather_agent-\S+ came up$/).waitFor();
+    await page
+      .getByText(/^[\d:]+ agent_weather_agent-\S+ came up$/)
+      .first()
+      .waitFor();
   });
 
   it('talks to an app, and answers its question in the conversation', async () => {

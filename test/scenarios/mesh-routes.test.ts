@@ -26,6 +26,7 @@ interface Replica {
   requests: number;
   work: number;
   errors: number;
+  calls: object[];
 }
 interface Service {
   name: string;
@@ -233,5 +234,23 @@ describe('dead letters', () => {
     expect(await (await send('DELETE', `${second?.seq}`)).json()).toEqual({ removed: second?.seq });
     expect((await send('DELETE', `${second?.seq}`)).status).toBe(404);
     expect(await list()).toEqual([]);
+  });
+});
+
+describe('the counters of calls', () => {
+  it('have the calls and the transfers of each replica', async () => {
+    await talk('customer_app', 'My account is locked!');
+    await talk('weather_app', 'How is the weather in Rome?');
+    const callsOf = async (agent: string) =>
+      (await map()).agents.find(({ name }) => name === agent)?.replicas[0]?.calls;
+    const count = expect.any(Number);
+    await until(async () => (await callsOf('weather_agent'))?.length === 1, { what: 'the call' });
+    expect(await callsOf('weather_agent')).toEqual([
+      { to: 'get_weather', kind: 'tool', how: 'call', count, errors: 0 },
+    ]);
+    await until(async () => (await callsOf('customer_agent'))?.length === 1, { what: 'the transfer' });
+    expect(await callsOf('customer_agent')).toEqual([
+      { to: 'support_agent', kind: 'agent', how: 'transfer', count, errors: 0 },
+    ]);
   });
 });

@@ -1,3 +1,4 @@
+import { readFileSync } from 'node:fs';
 import { type LocalMesh, launchMesh } from '@agentmesh/deploy/launch';
 import { samples } from '@agentmesh/deploy/samples';
 import { subjects } from '@agentmesh/protocol';
@@ -31,6 +32,12 @@ async function metricOf(service: string, beginning: string): Promise<number> {
   return Number(line?.split(' ').at(-1) ?? Number.NaN);
 }
 
+/** Returns the names of all metrics that a service shows, without the endings of counters and histograms. */
+async function namesOf(service: string): Promise<string[]> {
+  const page = await (await fetch(`http://127.0.0.1:${ports.get(service)}/metrics`)).text();
+  return [...page.matchAll(/^# TYPE (\S+?)(?:_total)? /gm)].flatMap(([, name = '']) => name);
+}
+
 it('each process shows its part of a run to Prometheus', async () => {
   const client = restClient(mesh.gatewayUrl);
   const session = await client.createSession('weather_app');
@@ -45,6 +52,21 @@ it('each process shows its part of a run to Prometheus', async () => {
   expect(await metricOf('weather_agent', input)).toBeGreaterThan(0);
   const runs = 'http_server_request_duration_count{http_request_method="POST",http_route="/run"';
   expect(await metricOf('gateway', runs)).toBe(1);
+});
+
+it('the gateway shows what waits for an answer', async () => {
+  expect(await metricOf('gateway', 'agentmesh_pending_calls{app="weather_app"')).toBe(0);
+  expect(await metricOf('gateway', 'agentmesh_pending_oldest_age{app="weather_app"')).toBe(0);
+});
+
+it('the page about metrics has all that the processes show', async () => {
+  const page = readFileSync(new URL('../../docs/metrics.md', import.meta.url), 'utf8');
+  const documented = new Set([...page.matchAll(/^\| `(\w+)`/gm)].map(([, name]) => name));
+  const shown = new Set((await Promise.all([...ports.keys()].map(namesOf))).flat());
+  shown.delete('target_info');
+  expect([...shown].filter((name) => !documented.has(name))).toEqual([]);
+  // Failures, takeovers, redeliveries, waits and costs did not happen here.
+  expect(shown.size).toBeGreaterThan(documented.size - 7);
 });
 
 it('a gateway shows the queues of the mesh to Prometheus', async () => {

@@ -123,6 +123,7 @@ export const headerMeanings: Record<keyof typeof header, string> = {
   token: 'The fencing token of the delivery of a run.',
   resume: 'The id of a run that continues an invocation.',
   run: 'The run of a command: `<app>.<user>.<session>.<invocation>`, and `.<resume>` of a run that continues it, each as a token.',
+  waitsSince: 'The time in epoch ms since which a run waited in the queue of its session; for figures alone.',
   identity:
     'The caller who began the run, signed by the gateway. Pass it on; without it a run has no caller.',
   replica:

@@ -12,6 +12,7 @@ export type {
   Bus,
   BusStatus,
   ConsumeOptions,
+  CountedCalls,
   Directory,
   EnqueueOptions,
   IncomingRequest,

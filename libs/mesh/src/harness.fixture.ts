@@ -40,7 +40,8 @@ export const calls = (name: string, args: Record<string, unknown> = {}): Part[] 
  * really serialised.
  */
 export function memoryMesh(
-  kept: Pick<Mesh, 'box' | 'credentials' | 'credentialRecords' | 'memory'> & Pick<MeshParts, 'limits'> = {},
+  kept: Pick<Mesh, 'box' | 'credentials' | 'credentialRecords' | 'memory'> &
+    Pick<MeshParts, 'limits' | 'priceOf'> = {},
 ) {
   const hub = new MemoryHub();
   const sessions = new InMemorySessionService();

@@ -39,8 +39,17 @@ export {
   whenBusySchema,
 } from './messages/command.ts';
 export { contentSchema, messageSchema } from './messages/content.ts';
-export type { ConfirmableBy, Event, EventActions, InputRequest, ToolConfirmation } from './messages/event.ts';
+export type {
+  AttemptMark,
+  ConfirmableBy,
+  Event,
+  EventActions,
+  InputRequest,
+  ToolConfirmation,
+} from './messages/event.ts';
 export {
+  attemptKey,
+  attemptOf,
   confirmableBySchema,
   eventActionsSchema,
   eventSchema,
@@ -48,6 +57,7 @@ export {
   replicaKey,
   stepKey,
   traceKey,
+  versionKey,
 } from './messages/event.ts';
 export type { Frame, FrameType } from './messages/frame.ts';
 export { frameTypes, isFrameType, wireErrorSchema } from './messages/frame.ts';

@@ -10,6 +10,8 @@ export interface MainContext {
   log: Logger;
   /** Name of this process among the replicas of the service, as in its logs. */
   replica: string;
+  /** Version of the service: `MESH_VERSION`, or that of the program; undefined when neither is known. */
+  version: string | undefined;
   /** Aborted when the process must stop. */
   signal: AbortSignal;
 }
@@ -18,6 +20,8 @@ type WithBase<S extends ConfigShape> = Config<typeof serviceConfig & S>;
 
 export interface MainOptions<S extends ConfigShape> {
   name: string;
+  /** The version of the service; default that of the nearest `package.json` of the program. */
+  version?: string | undefined;
   /** The service's own variables, beside `serviceConfig`. */
   config?: S;
   start(config: WithBase<S>, context: MainContext): Promise<AsyncDisposable>;
@@ -50,9 +54,9 @@ export async function runMain<S extends ConfigShape = Record<never, never>>(
     graceMs,
     async start({ signal }) {
       await using owners = new AsyncDisposableStack();
-      const version = programVersion(process.argv[1]);
+      const version = common.version ?? options.version ?? programVersion(process.argv[1]);
       owners.use(await startTraces({ config: common, service: name, replica, version, log }));
-      owners.use(await options.start(config, { log, replica, signal }));
+      owners.use(await options.start(config, { log, replica, version, signal }));
       return owners.move();
     },
   });

@@ -1,6 +1,7 @@
 import { fileURLToPath } from 'node:url';
 import { createSecretBox, credentialKeysVariable, MeshError, parseRedisUrl } from '@agentmesh/protocol';
 import { z } from 'zod';
+import { priceTable } from './probes/prices.ts';
 import type { Config } from './read-config.ts';
 import { integer, oneOf, perApp, variable } from './variable.ts';
 
@@ -29,6 +30,14 @@ export const serviceConfig = {
   namespace: variable('MESH_NAMESPACE', 'first token of all subjects; one per environment', lowerCaseToken, {
     default: 'mesh',
   }),
+  version: variable(
+    'MESH_VERSION',
+    "version of the service in its card, its events, metrics and traces; default that of the program's package",
+    z
+      .string()
+      .regex(/^\d+\.\d+\.\d+(?:[-+][\w.+-]{1,60})?$/, 'must be a version such as 1.4.0 or 1.4.0-rc.1'),
+    { optional: true },
+  ),
   natsUrl: variable('NATS_URL', 'address of NATS, or several with commas between them', natsServers, {
     default: 'nats://127.0.0.1:4222',
     hidden: true,
@@ -132,9 +141,15 @@ export const serviceConfig = {
   ),
   metrics: variable(
     'MESH_METRICS',
-    'whether /metrics shows metrics for Prometheus: on or off',
-    oneOf('on', 'off'),
+    'on: metrics for Prometheus at /metrics; otlp: they are also sent to OTEL_EXPORTER_OTLP_ENDPOINT; off: none; see docs/metrics.md',
+    oneOf('on', 'otlp', 'off'),
     { default: 'on' },
+  ),
+  prices: variable(
+    'MESH_PRICES',
+    'prices of models for the metric of costs, per million tokens: <model>=<input>/<output>/<cached input>, with commas between models; see docs/metrics.md',
+    priceTable,
+    { optional: true },
   ),
   traces: variable(
     'MESH_TRACES',

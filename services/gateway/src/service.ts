@@ -9,6 +9,7 @@ import { startArtifactSweep } from './artifact-sweep.ts';
 import { buildServer } from './build-server.ts';
 import type { GatewayConfig } from './context/config.ts';
 import { orderlyClose } from './http/close-server.ts';
+import { showPending } from './http/pending-metrics.ts';
 import { showQueues } from './http/queue-metrics.ts';
 import { readCertificate } from './http/tls.ts';
 
@@ -23,7 +24,7 @@ const observerTimeoutMs = 3_000;
  */
 export async function startGateway(
   config: GatewayConfig,
-  { log, replica }: Pick<MainContext, 'log' | 'replica'>,
+  { log, replica, version }: Pick<MainContext, 'log' | 'replica' | 'version'>,
 ): Promise<AsyncDisposable> {
   const certificate = readCertificate(config);
   await using owners = new AsyncDisposableStack();
@@ -33,17 +34,18 @@ export async function startGateway(
   const admission = owners.use(openAdmission(config, { ...mesh, log }));
   let draining = false;
   const ready = async () => (draining ? ['stopping'] : await mesh.problems());
-  owners.use(await startProbes({ config, ready, service: 'gateway', replica, log }));
+  owners.use(await startProbes({ config, ready, service: 'gateway', replica, version, log }));
   const pending = await servePending(mesh);
   owners.defer(() => pending.stop());
   const registration = await mesh.bus.register(
-    { kind: 'gateway', name: 'gateway', version: '0.1.0', description: "ADK's REST interface" },
+    { kind: 'gateway', name: 'gateway', version: version ?? '0.0.0', description: "ADK's REST interface" },
     [mesh.subjects.pending],
   );
   owners.defer(() => registration.stop());
   owners.use(startArtifactSweep(mesh, log));
   const observer = observerFor(config, owners);
   owners.use(showQueues({ mesh, observer, log }));
+  owners.use(showPending({ mesh, log }));
   const stopping = new AbortController();
   const server = buildServer(
     { mesh, config, log, admission, observer, stopping: stopping.signal },

@@ -30,14 +30,14 @@ export async function runKeeper(options: KeeperMainOptions = {}): Promise<void> 
 /** Connects, and answers requests until it is disposed. Then it lets the requests in hand end. */
 export async function startKeeper(
   config: ServiceConfig,
-  { log, replica }: Pick<MainContext, 'log' | 'replica'>,
+  { log, replica, version }: Pick<MainContext, 'log' | 'replica' | 'version'>,
   { keyWrapper }: KeeperMainOptions = {},
 ): Promise<AsyncDisposable> {
   await using owners = new AsyncDisposableStack();
   const mesh = owners.use(await connectService(keeperService, config, log, { cards: false, replica }));
   let stopping = false;
   const ready = async () => (stopping ? ['stopping'] : await mesh.problems());
-  owners.use(await startProbes({ config, ready, service: keeperService, replica, log }));
+  owners.use(await startProbes({ config, ready, service: keeperService, replica, version, log }));
   const serving = await serveKeeper(mesh, { credentialKeys: config.credentialKeys?.reveal(), keyWrapper });
   owners.defer(async () => {
     stopping = true;

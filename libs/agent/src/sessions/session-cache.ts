@@ -10,6 +10,8 @@ export interface SessionCacheOptions {
   sessions: SessionService;
   /** Approximate maximum memory of all stored events, in bytes; default 64 MiB. 0 stores none. */
   maxBytes?: number;
+  /** Called for each opened session; `isHit` says whether the events that the cache held were of use. */
+  onOpen?: (isHit: boolean) => void;
 }
 
 /** The number of frozen events at the start of a list, and their size. */
@@ -37,6 +39,7 @@ const overlap = 1;
 export class SessionCache {
   readonly #sessions: SessionService;
   readonly #maxBytes: number;
+  readonly #onOpen: (isHit: boolean) => void;
   /** Least recently used first. */
   readonly #heads = new Map<string, Event[]>();
   readonly #frozen = new WeakMap<Event[], Frozen>();
@@ -44,9 +47,10 @@ export class SessionCache {
   readonly #lent = new WeakMap<Event[], { base: number; incarnation: string }>();
   #bytes = 0;
 
-  constructor({ sessions, maxBytes = 64 * 1024 * 1024 }: SessionCacheOptions) {
+  constructor({ sessions, maxBytes = 64 * 1024 * 1024, onOpen = () => {} }: SessionCacheOptions) {
     this.#sessions = sessions;
     this.#maxBytes = maxBytes;
+    this.#onOpen = onOpen;
   }
 
   /**
@@ -59,11 +63,16 @@ export class SessionCache {
     const key = keyOf(ref);
     const events = this.#take(key);
     const continued = events && (await this.#continue(ref, need, events));
-    if (continued) return continued;
+    if (continued) {
+      this.#onOpen(true);
+      return continued;
+    }
     const turn = await this.#sessions.log.readTurn(ref, need);
     if (!turn) return undefined;
     const session = this.#lend(turn);
-    return isEnough(session, need) ? session : await this.open(ref);
+    if (!isEnough(session, need)) return await this.open(ref);
+    this.#onOpen(false);
+    return session;
   }
 
   /**

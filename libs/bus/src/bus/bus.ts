@@ -104,6 +104,17 @@ export interface ServiceInfo {
   name: string;
   version: string;
   description: string;
+  /** Returns the calls of other services by this process, for the answers about its counters. */
+  calls?: () => readonly CountedCalls[];
+}
+
+/** The calls of one other service, since the process started. */
+export interface CountedCalls {
+  to: string;
+  kind: ServiceKind;
+  how: 'call' | 'transfer';
+  count: number;
+  errors: number;
 }
 
 /** The cards of all services by kind and name, kept current while the bus is open. Reads are synchronous. */

@@ -30,7 +30,7 @@ export async function register(
   info: ServiceInfo,
   subjects: string[],
 ): Promise<Started> {
-  const { name, version, description, kind } = info;
+  const { name, version, description, kind, calls } = info;
   assertServiceName(name);
   const identity = { name, id: replica, version, metadata: { kind, name, replica } };
   const started = new Date().toISOString();
@@ -45,6 +45,7 @@ export async function register(
     ...identity,
     started,
     endpoints: subjects.map((subject) => ({ ...endpoint(subject), ...shown(counters(stats, subject)) })),
+    ...(calls && { calls: calls() }),
   });
   const replies = {
     PING: ({ headers }: Packet) =>

@@ -69,7 +69,8 @@ describe('an ask that is sent again while its first callee lives', () => {
     };
     await serveAgent(await world.connect('back'), new LlmAgent({ name: 'back', model }));
     const asker = await world.connect('front');
-    const callee = { subject: subjects().agentDelegate('back'), isKnown: () => true };
+    const target = { to: 'back', kind: 'agent' as const };
+    const callee = { subject: subjects().agentDelegate('back'), target, isKnown: () => true };
     const payload = { message, parent: { ...place, agent: 'front', callId: 'c1' } };
     const answer = Array.fromAsync(callService(asker, callee, payload, { headers: { [header.token]: '1' } }));
     await expect.poll(() => asked).toBe(1);

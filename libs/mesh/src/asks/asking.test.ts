@@ -172,7 +172,8 @@ describe('an agent that is asked', () => {
     const world = memoryMesh();
     await serveAgent(await world.connect('agent_typed'), typed(new ScriptedLlm(says('{"degrees": 4}'))));
     const client = await world.connect('client');
-    const callee = { subject: client.subjects.agentAsk('typed'), isKnown: () => true };
+    const target = { to: 'typed', kind: 'agent' as const };
+    const callee = { subject: client.subjects.agentAsk('typed'), target, isKnown: () => true };
     const asked = async (message: string) => {
       for await (const frame of callService(client, callee, { message }, {}))
         if (frame.type === 'result') return frame.data;

@@ -223,7 +223,7 @@ async function* work(
     ...(step ? stepOptions(step, session) : messageOf(agent, ask, session)),
     runConfig: ask.runConfig,
     carrier,
-    stamp: stampReplica(mesh, tally.span),
+    stamp: stampReplica(mesh, { span: tally.span, version: served.version }),
     abortSignal: until.signal,
     transfers: transferPort(served),
   });

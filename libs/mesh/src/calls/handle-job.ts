@@ -6,6 +6,7 @@ import type { Logger } from '@agentmesh/service';
 import type { FinishedJob } from '@agentmesh/store';
 import type { Cancellations, CancelSignal } from '../mesh/cancellations.ts';
 import type { Mesh } from '../mesh/mesh.ts';
+import { countDelivery } from '../mesh/metrics.ts';
 import { createTally, logTakeover } from '../mesh/outcomes.ts';
 import { traceHeaders } from '../messages/carrier.ts';
 import { moveToDeadLetters } from '../messages/dead-letter.ts';
@@ -54,6 +55,7 @@ interface Attempt extends JobOptions {
 export async function handleJob(options: JobOptions, item: WorkItem): Promise<WorkOutcome> {
   const { mesh, tool } = options;
   const log = mesh.log.child({ tool: tool.name });
+  countDelivery('job', tool.name, item.attempt);
   let order: Job;
   try {
     order = readPayload(jobSchema, item, `the job of tool ${tool.name}`);

@@ -8,7 +8,7 @@ import {
   type OptionNames,
   subjects,
 } from '@agentmesh/protocol';
-import type { Logger, ServiceConfig } from '@agentmesh/service';
+import type { Logger, PriceOf, ServiceConfig } from '@agentmesh/service';
 import { connectRedisStore, type MemoryOptions, type RetentionOf } from '@agentmesh/store';
 import { assertArtifacts } from '../artifacts/artifact-folder.ts';
 import { MeshNoArtifacts } from '../artifacts/mesh-no-artifacts.ts';
@@ -79,6 +79,8 @@ export interface ConnectOptions {
   usesArtifacts?: boolean;
   /** Limits for the runs of one user; default 8 at work and 1,000 waiting. */
   limits?: RunLimits;
+  /** The prices of models, for the metric of costs; default none. */
+  priceOf?: PriceOf | undefined;
   /** Tells whether the process reads the cards of other services; default true. */
   cards?: boolean;
 }
@@ -105,6 +107,7 @@ const optionNames: OptionNames<ConnectOptions> = {
   artifacts: true,
   usesArtifacts: true,
   limits: true,
+  priceOf: true,
   cards: true,
 };
 
@@ -180,6 +183,7 @@ export async function connectMesh(options: ConnectOptions): Promise<ConnectedMes
         : await openServiceArtifacts(options.artifacts ?? 'nats', bus, namespace),
     namespace,
     ...(options.limits && { limits: options.limits }),
+    ...(options.priceOf && { priceOf: options.priceOf }),
     ...(options.sessionCacheBytes !== undefined && { sessionCacheBytes: options.sessionCacheBytes }),
     box,
     dataKeys: store.dataKeys,
@@ -226,6 +230,7 @@ export async function connectService(
     retention: retentionOf(config),
     artifacts: config.artifacts,
     limits: runLimits({ running: config.runsPerUser, waiting: config.waitingRunsPerUser }),
+    priceOf: config.prices,
     ...(config.redisPrefix !== undefined && { redisPrefix: config.redisPrefix }),
     ...options,
   });

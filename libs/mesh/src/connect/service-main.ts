@@ -5,7 +5,6 @@ import {
   type Config,
   type ConfigShape,
   type Logger,
-  programVersion,
   runMain,
   type ServiceConfig,
   type serviceConfig,
@@ -55,23 +54,19 @@ export async function runAgentService(options: AgentServiceOptions): Promise<voi
     name: serviceName('agent', agent.name),
     cards: true,
     usesArtifacts: usesArtifacts(agent),
+    version: serving.version,
     variables: agentConfig,
     prepare,
     check: (config, log) => assertModels(agent, config, log),
-    async serve(mesh, { maxConcurrency }) {
+    async serve(mesh, { maxConcurrency }, version) {
       await assertRights(mesh, agent, serving.app ?? agent.name);
       return await serveAgent(mesh, agent, {
-        ...withVersion(serving),
+        ...serving,
+        ...version,
         slots: maxConcurrency,
       });
     },
   });
-}
-
-/** Adds the version of the program's package to options without one. */
-function withVersion<T extends { version?: string }>(serving: T): T & { version?: string } {
-  const version = serving.version ?? programVersion(process.argv[1]);
-  return { ...serving, ...(version !== undefined && { version }) };
 }
 
 /** Reads from an app, so that missing rights are reported at the start, and not by the first message. */
@@ -100,15 +95,18 @@ export async function runToolService(options: ToolServiceOptions): Promise<void>
     name: serviceName('tool', tool.name),
     cards: false,
     usesArtifacts: usesArtifacts(tool),
+    version: serving.version,
     variables: {},
     prepare,
-    serve: (mesh, { maxConcurrency }) =>
-      serveTool(mesh, tool, { ...withVersion(serving), maxInFlight: maxConcurrency }),
+    serve: (mesh, { maxConcurrency }, version) =>
+      serveTool(mesh, tool, { ...serving, ...version, maxInFlight: maxConcurrency }),
   });
 }
 
 interface Served<S extends ConfigShape> extends Pick<MainOptions, 'prepare'> {
   name: string;
+  /** The version that the program gives. */
+  version: string | undefined;
   /** True for a service that reads the cards of other services. */
   cards: boolean;
   usesArtifacts: boolean;
@@ -116,15 +114,16 @@ interface Served<S extends ConfigShape> extends Pick<MainOptions, 'prepare'> {
   variables: S;
   /** Throws when the service cannot work as it is configured. */
   check?: (config: Config<typeof serviceConfig & S>, log: Logger) => void;
-  serve: (mesh: ConnectedMesh, config: ServiceConfig) => Promise<Started>;
+  serve: (mesh: ConnectedMesh, config: ServiceConfig, version: { version?: string }) => Promise<Started>;
 }
 
 async function runServed<S extends ConfigShape>(served: Served<S>): Promise<void> {
   const { name, cards, usesArtifacts, variables, prepare, check, serve } = served;
   await runMain({
     name,
+    version: served.version,
     config: variables,
-    async start(whole, { log, replica }) {
+    async start(whole, { log, replica, version }) {
       await using owners = new AsyncDisposableStack();
       owners.use(await prepare?.(log));
       check?.(whole, log);
@@ -132,11 +131,11 @@ async function runServed<S extends ConfigShape>(served: Served<S>): Promise<void
       const mesh = owners.use(await connectService(name, config, log, { cards, usesArtifacts, replica }));
       let stopping = false;
       const ready = async () => (stopping ? ['stopping'] : await mesh.problems());
-      owners.use(await startProbes({ config, ready, service: name, replica, log }));
-      const served = await serve(mesh, config);
+      owners.use(await startProbes({ config, ready, service: name, replica, version, log }));
+      const serving = await serve(mesh, config, version === undefined ? {} : { version });
       owners.defer(async () => {
         stopping = true;
-        await served.stop({ graceMs: Math.max(config.graceMs - closingMs, 0) });
+        await serving.stop({ graceMs: Math.max(config.graceMs - closingMs, 0) });
       });
       return owners.move();
     },

@@ -2,7 +2,7 @@ import type { ArtifactService, InvocationServices, MemoryService, SessionService
 import type { CredentialRecords, CredentialServices, SessionCache } from '@agentmesh/agent/internal';
 import type { Bus } from '@agentmesh/bus';
 import type { SecretBox, Subjects } from '@agentmesh/protocol';
-import type { Logger } from '@agentmesh/service';
+import type { Logger, PriceOf } from '@agentmesh/service';
 import type {
   ApiKeys,
   CallResults,
@@ -12,6 +12,7 @@ import type {
   RequestLimits,
   RunQuotas,
 } from '@agentmesh/store';
+import type { CallCounts } from './call-counts.ts';
 import type { Callers } from './callers.ts';
 import { logFailures } from './outcomes.ts';
 import type { RunLimits } from './run-limits.ts';
@@ -32,6 +33,10 @@ export interface Mesh {
   readonly subjects: Subjects;
   readonly log: Logger;
   readonly limits: RunLimits;
+  /** Counts the calls of other services. */
+  readonly callCounts: CallCounts;
+  /** The prices of models for the metrics; without it costs are not counted. */
+  readonly priceOf?: PriceOf;
   /** Seals credentials in answers; without it answers with credentials are refused. */
   readonly box?: SecretBox;
   /** Keeps people's credentials; without it no credentials are kept. */

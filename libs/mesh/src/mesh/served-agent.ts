@@ -14,6 +14,8 @@ export interface ServedAgent {
   readonly mesh: Mesh;
   readonly agent: BaseAgent;
   readonly app: string | undefined;
+  /** The version of the agent's program; undefined when it is not known. */
+  readonly version: string | undefined;
   readonly services: AgentServices;
   /** Aborted when the process stops and no longer waits for its work. */
   readonly stopping: AbortSignal;

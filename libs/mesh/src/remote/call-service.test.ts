@@ -21,7 +21,12 @@ async function calling() {
   };
   await serveTool(mesh, new FunctionTool({ name: 'pay', description: 'pays', execute }), { maxInFlight: 1 });
   const client = await world.connect('agent');
-  const callee = { subject: client.subjects.toolCall('pay'), isKnown: () => false, hasEffects: true };
+  const callee = {
+    target: { to: 'tool', kind: 'tool' as const },
+    subject: client.subjects.toolCall('pay'),
+    isKnown: () => false,
+    hasEffects: true,
+  };
   return {
     begun: () => begun,
     kill: () => world.hub.kill(mesh.bus),

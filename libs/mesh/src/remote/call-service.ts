@@ -2,6 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { askedAgainReason } from '@agentmesh/agent/internal';
 import type { ReceivedFrame, RequestOptions } from '@agentmesh/bus';
 import { deadlineOf, MeshError } from '@agentmesh/protocol';
+import type { CallTarget } from '../mesh/call-counts.ts';
 import type { Mesh } from '../mesh/mesh.ts';
 
 /** Number of times a request is sent before its error goes to the caller. */
@@ -17,6 +18,8 @@ const clockSkewMs = 1_000;
 
 export interface Callee {
   subject: string;
+  /** The agent or tool, for the counters of calls. */
+  target: Pick<CallTarget, 'to' | 'kind'>;
   /** The ids of the request for the log: the invocation, the call. */
   ids?: Record<string, unknown>;
   /** Tells whether the mesh knows the callee. A request to an unknown callee fails at once. */
@@ -40,10 +43,15 @@ export async function* callService(
   payload: unknown,
   options: RequestOptions,
 ): AsyncGenerator<ReceivedFrame, void, void> {
+  const count = (isFailed: boolean) => mesh.callCounts.add({ ...callee.target, how: 'call' }, isFailed);
   try {
-    yield* requestAgain(mesh, callee, payload, options);
+    for await (const frame of requestAgain(mesh, callee, payload, options)) {
+      if (frame.type === 'result') count(Object(frame.data).failed !== undefined);
+      yield frame;
+    }
   } catch (error) {
-    const { message, details } = MeshError.from(error);
+    const { code, message, details } = MeshError.from(error);
+    if (code !== 'cancelled' && !options.signal?.aborted) count(true);
     if (details?.reason === 'no_responders' && !options.signal?.aborted) {
       const { subject, ids } = callee;
       mesh.log.warn({ subject, ...ids, reason: message }, 'nobody serves what was called');

@@ -145,6 +145,7 @@ export class RemoteAgent extends BaseAgent implements Askable {
     return {
       ids,
       subject: mesh.subjects.agentDelegate(this.name),
+      target: { to: this.name, kind: 'agent' },
       isKnown: () => agentCard(mesh, this.name) !== undefined,
     };
   }

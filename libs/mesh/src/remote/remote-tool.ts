@@ -111,6 +111,7 @@ export class RemoteTool extends BaseTool {
     };
     const callee = {
       subject: mesh.subjects.toolCall(this.name),
+      target: { to: this.name, kind: 'tool' as const },
       ids: {
         callId: call.callId,
         invocationId: toolContext.invocationId,

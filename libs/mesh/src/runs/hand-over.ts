@@ -68,6 +68,7 @@ export async function handOver(
     { ...rest, hop },
     { messageId: `${owner}:${runKey(run)}:${hop}:${item.key}`, headers: hopHeaders(carrier) },
   );
+  mesh.callCounts.add({ to, kind: 'agent', how: 'transfer' }, false);
   mesh.log.debug({ invocationId: run.invocationId, to, hop }, 'handed over');
   return { done: true };
 }

@@ -17,14 +17,13 @@ import { openAnswers } from '../answers/sealed-answers.ts';
 import { fencedSessions } from '../fencing/fenced-sessions.ts';
 import { keepAlive } from '../fencing/keep-alive.ts';
 import { operationSubjects } from '../mesh/addressed-call.ts';
+import { countDelivery } from '../mesh/metrics.ts';
 import { createTally, logRunEnd, logTakeover } from '../mesh/outcomes.ts';
 import type { ServedAgent } from '../mesh/served-agent.ts';
 import { auditConfirmations } from '../messages/audit.ts';
 import { hopHeaders } from '../messages/carrier.ts';
-import { moveToDeadLetters } from '../messages/dead-letter.ts';
 import { signalOf } from '../messages/deadline.ts';
 import { endingHeaders, publishEvent, refOf } from '../messages/publish-event.ts';
-import { runInHeader } from '../messages/run-header.ts';
 import { stampReplica } from '../messages/stamp-replica.ts';
 import { transferPort } from '../remote/transfer-port.ts';
 import { checkContinuation } from './check-continuation.ts';
@@ -32,12 +31,19 @@ import { findEarlier, isAlone } from './earlier-run.ts';
 import { completeRun, endingOf, endRun, saidLastWord } from './end-run.ts';
 import { continueElsewhere, handOver } from './hand-over.ts';
 import { linkEarlier } from './link-earlier.ts';
-import { readRun } from './read-run.ts';
+import { dropUnreadable, readRun } from './read-run.ts';
 import { type DeliveredRun, type OpenRun, type Run, sealRun } from './run.ts';
 import { settle } from './settle-run.ts';
-import { askForLease, isElsewhere, isTooLate, refuseId, takeLease, waitAtOnce } from './take-lease.ts';
+import {
+  askForLease,
+  isElsewhere,
+  isTooLate,
+  markOf,
+  refuseId,
+  takeLease,
+  waitAtOnce,
+} from './take-lease.ts';
 
-const done: WorkOutcome = { done: true };
 /**
  * Works on a run command. The order matters: commit an event, publish it, and in the end acknowledge the
  * command. A later delivery goes on from the committed events.
@@ -49,10 +55,12 @@ export async function handleRun(served: ServedAgent, item: WorkItem): Promise<Wo
   } catch (error) {
     return await dropUnreadable(served, item, MeshError.from(error));
   }
+  countDelivery('run', served.agent.name, item.attempt);
   const log = served.mesh.log.child({ agent: served.agent.name, traceId: traceIdOf(item.headers) });
   const carrier = { ...hopHeaders(item.headers), ...(run.resume && { [header.resume]: run.resume }) };
   const delivery: DeliveredRun = {
     item,
+    arrived: Date.now(),
     carrier,
     token: undefined,
     tally: createTally('run', served.agent.name, { ...run, headers: item.headers }),
@@ -66,33 +74,6 @@ export async function handleRun(served: ServedAgent, item: WorkItem): Promise<Wo
     const outcome = await settle(served, run, delivery, error);
     logRunEnd(log, run, delivery.tally, outcome.done ? 'failed' : 'given back', MeshError.from(error).code);
     return outcome;
-  }
-}
-
-/**
- * Moves a command that cannot be read to the dead letters, unless its run has ended. The payload of a large command
- * is removed after its acknowledgement, and a killed NATS server may forget the latter.
- */
-async function dropUnreadable(
-  { mesh, agent }: ServedAgent,
-  item: WorkItem,
-  error: MeshError,
-): Promise<WorkOutcome> {
-  const ref = error.code === 'failed_precondition' ? runInHeader(item.headers) : undefined;
-  try {
-    const end = ref && endOfRun(await mesh.sessions.invocations.get(ref), ref.resume);
-    if (end) {
-      mesh.log.info(
-        { agent: agent.name, ...ref },
-        'dropped the command of an ended run; its payload is gone',
-      );
-      return done;
-    }
-    await moveToDeadLetters(mesh, { kind: 'agent', name: agent.name }, item, error);
-    return done;
-  } catch (thrown) {
-    mesh.log.warn({ err: thrown, subject: item.subject }, 'could not drop an unreadable run command');
-    return { done: false, delayMs: 1_000 };
   }
 }
 
@@ -218,7 +199,7 @@ async function catchUp(
  * elsewhere.
  */
 async function runHop(
-  { mesh, agent, stopping, services, ...served }: ServedAgent,
+  { mesh, agent, version, stopping, services, ...served }: ServedAgent,
   run: Run,
   delivery: OpenRun,
   { token, attempt, record }: HeldSession,
@@ -265,7 +246,7 @@ async function runHop(
     transfers: transferPort({ mesh, agent }, (to) => {
       next = to;
     }),
-    stamp: stampReplica(mesh, tally.span),
+    stamp: stampReplica(mesh, { span: tally.span, version, attempt: markOf(item, attempt) }),
     endsWith() {
       delivery.ending = endingOf(session, run);
       return delivery.ending;

@@ -329,7 +329,8 @@ describe('the ask of a program in a session', () => {
   it('is refused while a run is at work in the session, and holds back runs while it is at work', async () => {
     const { llm, client, ref, start, log } = await slowMesh();
     const ask = async (message: string) => {
-      const callee = { subject: client.subjects.agentAsk('solo'), isKnown: () => true };
+      const target = { to: 'solo', kind: 'agent' as const };
+      const callee = { subject: client.subjects.agentAsk('solo'), target, isKnown: () => true };
       const payload = { message, app: 'app', user: 'u', session: ref.sessionId };
       for await (const frame of callService(client, callee, payload, {}))
         if (frame.type === 'result') return frame.data;

@@ -1,7 +1,10 @@
-import type { StoredItem, WorkItem } from '@agentmesh/bus';
+import { endOfRun } from '@agentmesh/agent/internal';
+import type { StoredItem, WorkItem, WorkOutcome } from '@agentmesh/bus';
 import { decodeToken, MeshError, newSession, type RunCommand, runCommandSchema } from '@agentmesh/protocol';
 import type { ServedAgent } from '../mesh/served-agent.ts';
+import { moveToDeadLetters } from '../messages/dead-letter.ts';
 import { readPayload } from '../messages/read-payload.ts';
+import { runInHeader } from '../messages/run-header.ts';
 import type { Run } from './run.ts';
 
 /**
@@ -27,6 +30,33 @@ export function readRun({ agent, app, mesh }: ServedAgent, item: WorkItem): Run 
     );
   }
   return run;
+}
+
+/**
+ * Moves a command that cannot be read to the dead letters, unless its run has ended. The payload of a large command
+ * is removed after its acknowledgement, and a killed NATS server may forget the latter.
+ */
+export async function dropUnreadable(
+  { mesh, agent }: ServedAgent,
+  item: WorkItem,
+  error: MeshError,
+): Promise<WorkOutcome> {
+  const ref = error.code === 'failed_precondition' ? runInHeader(item.headers) : undefined;
+  try {
+    const end = ref && endOfRun(await mesh.sessions.invocations.get(ref), ref.resume);
+    if (end) {
+      mesh.log.info(
+        { agent: agent.name, ...ref },
+        'dropped the command of an ended run; its payload is gone',
+      );
+      return { done: true };
+    }
+    await moveToDeadLetters(mesh, { kind: 'agent', name: agent.name }, item, error);
+    return { done: true };
+  } catch (thrown) {
+    mesh.log.warn({ err: thrown, subject: item.subject }, 'could not drop an unreadable run command');
+    return { done: false, delayMs: 1_000 };
+  }
 }
 
 /** Returns a run command with values for all fields that a command may leave out. */

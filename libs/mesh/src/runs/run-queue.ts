@@ -2,7 +2,14 @@ import { randomUUID } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
 import { type InvocationRef, type NextRun, runKey, type UserOwner } from '@agentmesh/agent/internal';
 import type { Started } from '@agentmesh/bus';
-import { MeshError, parse, type SessionRef, type WaitingRun, waitingRunSchema } from '@agentmesh/protocol';
+import {
+  header,
+  MeshError,
+  parse,
+  type SessionRef,
+  type WaitingRun,
+  waitingRunSchema,
+} from '@agentmesh/protocol';
 import { agentCards } from '../mesh/cards.ts';
 import type { Mesh } from '../mesh/mesh.ts';
 import { publishEnd } from '../messages/publish-event.ts';
@@ -95,7 +102,9 @@ export async function askSilentHolder(
     else await abandon(mesh, holder);
     return;
   }
-  const { agent, command, headers } = parse(waitingRunSchema, JSON.parse(run), 'the silent run');
+  const { agent, command, headers: all } = parse(waitingRunSchema, JSON.parse(run), 'the silent run');
+  // The run had its session: it did not wait.
+  const { [header.waitsSince]: _since, ...headers } = all;
   if ((own !== undefined && agent !== own) || !(await leases.noteAsked(holder))) return;
   const messageId = `${runKey(command)}:${command.hop}:again:${randomUUID()}`;
   await mesh.bus.enqueue(mesh.subjects.agentRun(agent, ref.sessionId), command, { messageId, headers });

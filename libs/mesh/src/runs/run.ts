@@ -18,6 +18,8 @@ export interface Run extends RunCommand {
 /** One delivery of a run command. */
 export interface DeliveredRun {
   item: WorkItem;
+  /** The time of its arrival, epoch ms: the begin of a wait. Each take of the delivery tells the same one. */
+  arrived: number;
   /** Headers of every message that is sent for the run. */
   carrier: Headers;
   /** The fencing token of the run's commits; undefined until the run begins. */

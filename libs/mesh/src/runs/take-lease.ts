@@ -9,8 +9,9 @@ import {
   type UserLimits,
 } from '@agentmesh/agent/internal';
 import type { WorkItem, WorkOutcome } from '@agentmesh/bus';
-import { deadlineOf, MeshError, traceIdOf } from '@agentmesh/protocol';
+import { type AttemptMark, deadlineOf, header, MeshError, traceIdOf } from '@agentmesh/protocol';
 import type { Mesh } from '../mesh/mesh.ts';
+import { countWaited } from '../mesh/metrics.ts';
 import { tooManyWaiting } from '../mesh/run-limits.ts';
 import type { ServedAgent } from '../mesh/served-agent.ts';
 import { moveToDeadLetters } from '../messages/dead-letter.ts';
@@ -28,6 +29,9 @@ const maxBegun = 5;
 
 /** Pause until the queue delivers a copy of a running run again, in ms. */
 const duplicateMs = 1_000;
+
+/** The longest wait that is believed, in ms. */
+const longestWaitMs = 7 * 86_400_000;
 
 /** Asks for the session of a run that looks new, unless its deadline has passed. */
 export function askForLease(
@@ -101,8 +105,28 @@ export async function takeLease(
   if (taken.state === 'free') throw new MeshError('internal', 'the store gave no session to a run');
   delivery.token = taken.token;
   if (taken.cancelled !== undefined) delivery.cancelled = taken.cancelled;
+  noteWaited(served, delivery);
   if (taken.begun > maxBegun) throw await poisoned(served, delivery, taken.begun);
   return taken;
+}
+
+/** Counts the time that a run waited for its session, once for each wait. */
+function noteWaited({ agent }: ServedAgent, { item }: DeliveredRun): void {
+  const { waitsSince } = waitOf(item);
+  if (waitsSince !== undefined) countWaited(agent.name, waitsSince);
+}
+
+/** Returns the mark of the attempt that begins now with this message. */
+export function markOf(item: WorkItem, number: number): AttemptMark {
+  return { number, began: Date.now(), ...waitOf(item) };
+}
+
+/** Returns the begin of the wait that ended with the first delivery of this message; empty for other deliveries. */
+function waitOf({ headers, attempt }: WorkItem): { waitsSince?: number } {
+  const waitsSince = Number(headers[header.waitsSince] || Number.NaN);
+  // Any program may send the header: a time that cannot be true would spoil the figures.
+  const isTrue = waitsSince > Date.now() - longestWaitMs && waitsSince < Date.now() + longestWaitMs;
+  return attempt === 1 && isTrue ? { waitsSince } : {};
 }
 
 /**

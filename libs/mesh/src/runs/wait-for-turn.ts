@@ -2,6 +2,7 @@ import type { InvocationRef } from '@agentmesh/agent/internal';
 import type { WorkOutcome } from '@agentmesh/bus';
 import { header, MeshError, traceIdOf, type WaitingRun } from '@agentmesh/protocol';
 import type { Mesh } from '../mesh/mesh.ts';
+import { countWait } from '../mesh/metrics.ts';
 import type { ServedAgent } from '../mesh/served-agent.ts';
 import { publishEnd } from '../messages/publish-event.ts';
 import { cancelInvocation } from './cancel-invocation.ts';
@@ -23,9 +24,11 @@ export const rejection = {
 export function waitingRun(
   { agent }: ServedAgent,
   { fresh: _fresh, ...command }: Run,
-  { item }: DeliveredRun,
+  { item, arrived }: DeliveredRun,
 ): WaitingRun {
-  const { [header.messageId]: _id, ...headers } = item.headers;
+  const { [header.messageId]: _id, ...rest } = item.headers;
+  // A run may wait more than once before it begins.
+  const headers = { [header.waitsSince]: String(arrived), ...rest };
   return { agent: agent.name, command, headers, from: item.key };
 }
 
@@ -48,7 +51,7 @@ export async function waitForTurn(
   ref: InvocationRef,
   { whenBusy }: Run,
   { holder, isFull, isRejected, isBehind }: Busy,
-  { carrier, item }: DeliveredRun,
+  { carrier, item, tally }: DeliveredRun,
 ): Promise<WorkOutcome> {
   const { invocationId, sessionId: session } = ref;
   const ids = { invocationId, session, traceId: traceIdOf(item.headers) };
@@ -59,6 +62,7 @@ export async function waitForTurn(
     await askSilentHolder(mesh, ref);
     return done;
   }
+  countWait(tally.name, isFull ? 'share' : 'session');
   if (isFull) {
     // The end of a run of the user starts the next one.
     mesh.log.info(ids, 'run waits: its user has the full share of the running work');

@@ -66,6 +66,9 @@ export const serveAgentOptions: OptionNames<ServeAgentOptions> = {
   sweepMs: true,
 };
 
+/** The version in the card of an agent that tells none. */
+const unknownVersion = '0.0.0';
+
 /**
  * Puts an agent on the mesh: its card, its run queue, its asks. Any number of processes may serve the same
  * agent; they share the work.
@@ -84,7 +87,7 @@ export async function serveAgent(
     app,
     sweepMs = defaultSweepMs,
     slots = 16,
-    version = '0.0.0',
+    version,
     plugins = [],
     resumabilityConfig,
     eventsCompactionConfig,
@@ -100,6 +103,7 @@ export async function serveAgent(
     mesh,
     agent,
     app,
+    version,
     stopping: stopping.signal,
     fullShares: new FullShares(),
     services: {
@@ -113,7 +117,10 @@ export async function serveAgent(
   const run = subjects.agentRun(agent.name, every);
   const ask = subjects.agentAsk(agent.name);
   const delegate = subjects.agentDelegate(agent.name);
-  await bus.announce({ ...cardOf(agent, app, version), resumable: resumabilityConfig?.isResumable ?? false });
+  await bus.announce({
+    ...cardOf(agent, app, version ?? unknownVersion),
+    resumable: resumabilityConfig?.isResumable ?? false,
+  });
   // The order matters: a caller that finds the service can use it.
   const limits = { maxInFlight: slots * 4 };
   const asks = await bus.serve(ask, (request) => handleQuestion(served, request), limits);
@@ -121,7 +128,13 @@ export async function serveAgent(
   const runs = await bus.consumeRuns(agent.name, (item) => handleRun(served, item), { slots });
   const { name, description } = agent;
   const registration = await bus.register(
-    { kind: 'agent', name: subjects.shownAs(name), version, description },
+    {
+      kind: 'agent',
+      name: subjects.shownAs(name),
+      version: version ?? unknownVersion,
+      description,
+      calls: () => mesh.callCounts.list(),
+    },
     [ask, delegate, run],
   );
   // Of two services that started at the same time, neither saw the other before.

@@ -136,13 +136,45 @@ export interface Event {
   citationMetadata?: CitationMetadata;
   /** The path of the workflow agents, with rounds, from which the event comes. */
   nodeInfo?: { path?: string };
-  /** Any further data; `mesh:replica` names the process that authored the event, `mesh:trace` its span. */
+  /** Any further data; `mesh:replica` names the process that authored the event, `mesh:version` its version, `mesh:trace` its span. */
   customMetadata?: Record<string, unknown>;
   modelVersion?: string;
 }
 
 /** The key in `customMetadata` under which the mesh notes the authoring replica. */
 export const replicaKey = 'mesh:replica';
+
+/** The key in `customMetadata` under which the mesh notes the version of the authoring agent, if it has one. */
+export const versionKey = 'mesh:version';
+
+/**
+ * The key in `customMetadata` of the {@link AttemptMark} on the first event of an attempt at a run. A first attempt
+ * that did not wait has no mark.
+ */
+export const attemptKey = 'mesh:attempt';
+
+/** The begin of an attempt at a run. Times are epoch ms. */
+export interface AttemptMark {
+  /** Counted from 1. */
+  number: number;
+  began: number;
+  /** The begin of the wait for the session, or for the share of the user; absent for a run that did not wait. */
+  waitsSince?: number;
+}
+
+const attemptSchema = z.object({
+  number: z.number().int().min(1),
+  began: z.number(),
+  waitsSince: z.number().optional(),
+});
+
+/** Reads the mark of an event; undefined without one, or for one that has another form. */
+export function attemptOf({ customMetadata }: Pick<Event, 'customMetadata'>): AttemptMark | undefined {
+  const { success, data } = attemptSchema.safeParse(customMetadata?.[attemptKey]);
+  if (!success) return undefined;
+  const { number, began, waitsSince } = data;
+  return { number, began, ...(waitsSince !== undefined && { waitsSince }) };
+}
 
 /**
  * The key in `customMetadata` under which the mesh notes the `traceparent` of the span that made the event. Only

@@ -29,6 +29,8 @@ export const header = {
   resume: 'Mesh-Resume',
   /** The run of a command: app, user, session, invocation, and the id of a run that continues it, each as a token. */
   run: 'Mesh-Run',
+  /** The time, in epoch ms, since which a run has waited for its session, or for the share of its user. */
+  waitsSince: 'Mesh-Waits-Since',
   /** The signed identity of the caller who began the run, for all messages of the run. */
   identity: 'Mesh-Identity',
   /** The replica that sends. */

@@ -1,6 +1,8 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { monitorEventLoopDelay } from 'node:perf_hooks';
+import { setTimeout as delay } from 'node:timers/promises';
 import { type Meter, metrics } from '@opentelemetry/api';
+import type { PushMetricExporter } from '@opentelemetry/sdk-metrics';
 
 /** The metrics of a process, in Prometheus' text format. */
 export interface Metrics extends AsyncDisposable {
@@ -13,13 +15,28 @@ export interface MetricsOptions {
   service: string;
   /** The name of this process among the replicas of the service. */
   replica: string;
+  /** The version of the program; undefined when it is not known. */
+  version?: string | undefined;
+  /**
+   * With a log the metrics are also sent to the receiver that OpenTelemetry's variables name (OTLP over HTTP), every
+   * `OTEL_METRIC_EXPORT_INTERVAL` ms, default 60,000. The log gets one warning when they cannot be sent.
+   */
+  push?: WarningLog | undefined;
 }
+
+/** The part of a log that is used. */
+interface WarningLog {
+  warn(fields: object, message: string): void;
+}
+
+/** Longest time that the last metrics of a process may take to be sent, in ms: it is part of the grace period. */
+const flushMs = 500;
 
 /**
  * Starts to collect the metrics that the code of this process records by OpenTelemetry's API. Call it once per
  * process, before the first work: earlier figures are lost.
  */
-export async function startMetrics({ service, replica }: MetricsOptions): Promise<Metrics> {
+export async function startMetrics({ service, replica, version, push }: MetricsOptions): Promise<Metrics> {
   // A process without metrics does not load these libraries.
   const [{ MeterProvider }, { PrometheusExporter }, { resourceFromAttributes }] = await Promise.all([
     import('@opentelemetry/sdk-metrics'),
@@ -27,8 +44,13 @@ export async function startMetrics({ service, replica }: MetricsOptions): Promis
     import('@opentelemetry/resources'),
   ]);
   const exporter = new PrometheusExporter({ preventServerStart: true });
-  const resource = resourceFromAttributes({ 'service.name': service, 'service.instance.id': replica });
-  const provider = new MeterProvider({ resource, readers: [exporter] });
+  const resource = resourceFromAttributes({
+    'service.name': service,
+    'service.instance.id': replica,
+    ...(version !== undefined && { 'service.version': version }),
+  });
+  const readers = [exporter, ...(push ? [await pushReader(push)] : [])];
+  const provider = new MeterProvider({ resource, readers });
   metrics.setGlobalMeterProvider(provider);
   const stopProcess = observeProcess(provider.getMeter('agentmesh'));
   return {
@@ -36,9 +58,46 @@ export async function startMetrics({ service, replica }: MetricsOptions): Promis
     async [Symbol.asyncDispose]() {
       stopProcess();
       metrics.disable();
-      await provider.shutdown();
+      // A receiver that does not answer must not hold up the stop; the exporter has warned of it.
+      const late = new AbortController();
+      await Promise.race([
+        provider.shutdown().catch(() => {}),
+        delay(flushMs, undefined, { signal: late.signal }).catch(() => {}),
+      ]);
+      late.abort();
     },
   };
+}
+
+/** Returns the reader that sends the metrics again and again, and once more at the stop. */
+async function pushReader(log: WarningLog) {
+  const [{ PeriodicExportingMetricReader }, { OTLPMetricExporter }] = await Promise.all([
+    import('@opentelemetry/sdk-metrics'),
+    import('@opentelemetry/exporter-metrics-otlp-http'),
+  ]);
+  let isAway = false;
+  /** Logs one warning when metrics cannot be sent, and another one only after they were sent in between. */
+  class WarningExporter extends OTLPMetricExporter {
+    override export(...[data, done]: Parameters<PushMetricExporter['export']>): void {
+      super.export(data, (result) => {
+        // 0 is success, by OpenTelemetry's ExportResultCode.
+        const failed = result.code !== 0;
+        if (failed && !isAway)
+          log.warn(
+            { reason: result.error?.message },
+            'metrics cannot be sent; check OTEL_EXPORTER_OTLP_ENDPOINT and its receiver',
+          );
+        isAway = failed;
+        done(result);
+      });
+    }
+  }
+  const everyMs = Number(process.env.OTEL_METRIC_EXPORT_INTERVAL) || 60_000;
+  return new PeriodicExportingMetricReader({
+    exporter: new WarningExporter(),
+    exportIntervalMillis: everyMs,
+    exportTimeoutMillis: Math.min(everyMs, Number(process.env.OTEL_METRIC_EXPORT_TIMEOUT) || 30_000),
+  });
 }
 
 /** Observes the memory, the CPU time and the event loop of the process, by the names of OpenTelemetry. */

@@ -9,6 +9,7 @@ export interface Replica {
   requests?: number;
   work?: number;
   errors?: number;
+  calls?: (Link & { count: number; errors: number })[];
 }
 
 export interface Link {
@@ -64,7 +65,7 @@ export interface RunRow {
 export interface Bar {
   id: string;
   parent?: string;
-  kind: 'invocation' | 'agent' | 'model' | 'tool' | 'wait';
+  kind: 'invocation' | 'agent' | 'model' | 'tool' | 'wait' | 'queue' | 'attempt' | 'takeover';
   name: string;
   from: number;
   to?: number;

@@ -18,6 +18,8 @@ export interface Line {
   to: string;
   how: 'transfer' | 'call';
   path: string;
+  /** The end of the line: a text stands before it, because lines of one service lie on each other at their begin. */
+  end: Point;
 }
 
 export interface Drawing {
@@ -52,7 +54,8 @@ export function draw({ agents, tools }: Pick<MeshMap, 'agents' | 'tools'>): Draw
     const { points = [] } = (graph.edge(from, to) ?? {}) as { points?: Point[] };
     const [source, target] = [boxOf.get(from), boxOf.get(to)];
     if (!source || !target || points.length < 2) return [];
-    return [{ from, to, how, path: curve(fromSide(source, target, points)) }];
+    const way = fromSide(source, target, points);
+    return [{ from, to, how, path: curve(way), end: way.at(-1) ?? { x: 0, y: 0 } }];
   });
   const { width = 0, height = 0 } = graph.graph() as { width?: number; height?: number };
   return { width, height, boxes, lines };
@@ -60,6 +63,11 @@ export function draw({ agents, tools }: Pick<MeshMap, 'agents' | 'tools'>): Draw
 
 export function nodeOf(kind: 'agent' | 'tool', name: string): string {
   return `${kind} ${name}`;
+}
+
+/** Names a line by its ends. */
+export function lineOf(from: string, to: string, how: Line['how']): string {
+  return `${from} ${to} ${how}`;
 }
 
 interface Point {

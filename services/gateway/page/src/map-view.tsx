@@ -1,6 +1,6 @@
 import { useMemo, useState } from 'preact/hooks';
 import type { MeshMap, Replica } from './api.ts';
-import { type Box, boxHeight, boxWidth, draw, nodeOf } from './graph.ts';
+import { type Box, boxHeight, boxWidth, draw, type Line, lineOf, nodeOf } from './graph.ts';
 import { hrefOf } from './hooks.ts';
 import { Badge, Empty } from './parts.tsx';
 import { type Rate, useRates } from './rates.ts';
@@ -114,6 +114,10 @@ function Graph({ map, rates, chosen, onChoose }: GraphProps) {
           <title>{`${from} ${how === 'transfer' ? 'transfers to' : 'calls'} ${to}`}</title>
         </path>
       ))}
+      {lines.map((line) => {
+        const id = lineOf(line.from, line.to, line.how);
+        return <LineRate key={id} line={line} rate={rates.get(id)} />;
+      })}
       {boxes.map((box) => {
         const id = nodeOf(box.kind, box.service.name);
         return (
@@ -129,6 +133,26 @@ function Graph({ map, rates, chosen, onChoose }: GraphProps) {
     </svg>
   );
 }
+
+/** The calls on a line and, below it, their errors, in a second; nothing for a line without calls. */
+function LineRate({ line: { from, to, end }, rate }: { line: Line; rate: Rate | undefined }) {
+  if (!rate || rate.work === 0) return null;
+  const errors = rate.errors > 0 ? `${rateText(rate.errors)} fail` : '';
+  const x = end.x - 12;
+  return (
+    <text class="flow" x={x} y={end.y - 5} text-anchor="end">
+      <title>{`${from} to ${to}: ${rateText(rate.work)}${errors && `, ${errors}`}`}</title>
+      {rateText(rate.work)}
+      {errors && (
+        <tspan class="errors" x={x} y={end.y + 15}>
+          {errors}
+        </tspan>
+      )}
+    </text>
+  );
+}
+
+const rateText = (rate: number) => `${rate < 0.1 ? '<0.1' : rate.toFixed(1)}/s`;
 
 interface BoxProps {
   box: Box;

@@ -10,6 +10,9 @@ const kinds: Record<Bar['kind'], string> = {
   model: 'model call',
   tool: 'tool call',
   wait: 'wait for an answer',
+  queue: 'wait for the session',
+  attempt: 'attempt',
+  takeover: 'takeover',
 };
 
 /** One invocation as a waterfall over the services that worked on it. */
@@ -117,7 +120,7 @@ function Bars({ bars }: { bars: readonly Bar[] }) {
         ))}
       </ol>
       <p class="legend">
-        {(['agent', 'model', 'tool', 'wait'] as const).map((kind) => (
+        {(['agent', 'model', 'tool', 'wait', 'queue', 'attempt', 'takeover'] as const).map((kind) => (
           <span key={kind}>
             <i class={`swatch ${kind}`} /> {kinds[kind]}
           </span>
@@ -141,7 +144,8 @@ function Row({ bar, depth, from, to, isOpen, onToggle }: RowProps) {
   const scale = 100 / (to - from);
   const span = spanText(end - bar.from);
   const takeovers = bar.kind === 'agent' ? bar.replicas.length - 1 : 0;
-  const label = `${kinds[bar.kind]} ${bar.name}, ${span}${bar.to === undefined ? ', not ended' : ''}${bar.error ? ', failed' : ''}`;
+  const isNamed = ['queue', 'attempt', 'takeover'].includes(bar.kind);
+  const label = `${isNamed ? '' : `${kinds[bar.kind]} `}${bar.name}, ${span}${bar.to === undefined ? ', not ended' : ''}${bar.error ? ', failed' : ''}`;
   return (
     <button type="button" class="row" aria-expanded={isOpen} aria-label={label} onClick={onToggle}>
       <span class="label" style={{ paddingLeft: `${depth * 18 + 8}px` }}>

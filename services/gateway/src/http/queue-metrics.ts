@@ -2,9 +2,7 @@ import type { MeshObserver, ObservedQueue } from '@agentmesh/bus';
 import type { ConnectedMesh } from '@agentmesh/mesh';
 import type { Logger } from '@agentmesh/service';
 import { type BatchObservableResult, metrics } from '@opentelemetry/api';
-
-/** The longest time for which a look at the metrics waits for the figures of the queues, in ms. */
-const longestMs = 2_000;
+import { inTime } from './in-time.ts';
 
 interface QueueMetrics {
   mesh: Pick<ConnectedMesh, 'bus' | 'subjects'>;
@@ -55,17 +53,6 @@ function ageOf({ kind, waiting, working, oldest }: ObservedQueue): number | unde
 }
 
 const lookAt = (view: MeshObserver) => Promise.all([view.queues(), view.deadLetters.count()]);
-
-/** @throws Error when the promise does not settle in time */
-async function inTime<T>(promise: Promise<T>): Promise<T> {
-  const late = Promise.withResolvers<never>();
-  const timer = setTimeout(() => late.reject(new Error(`no figures within ${longestMs} ms`)), longestMs);
-  try {
-    return await Promise.race([promise, late.promise]);
-  } finally {
-    clearTimeout(timer);
-  }
-}
 
 /** Returns the name of the service whose consumer this is; the name of the consumer when no card has it. */
 function nameOf({ bus, subjects }: QueueMetrics['mesh'], { kind, consumer }: ObservedQueue): string {

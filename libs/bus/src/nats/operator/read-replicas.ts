@@ -12,11 +12,27 @@ const pingSchema = z.object({ id: z.string(), version: z.string().optional() });
 /** The names of endpoints that stand for queues. */
 const workEndpoints = ['run', 'job'];
 
+/** The largest number of called services that are read from one replica. */
+const mostCalls = 200;
+const callsSchema = z
+  .array(
+    z.object({
+      to: z.string().max(200),
+      kind: z.enum(['agent', 'tool']),
+      how: z.enum(['call', 'transfer']),
+      count: z.number(),
+      errors: z.number(),
+    }),
+  )
+  .max(mostCalls);
+
 const statsSchema = z.object({
   started: z.string(),
   endpoints: z.array(
     z.object({ name: z.string().default(''), num_requests: z.number(), num_errors: z.number() }),
   ),
+  // Programs without agentmesh count none.
+  calls: callsSchema.default([]).catch([]),
 });
 
 /** Returns all replicas of a service that answer a ping. */
@@ -52,7 +68,7 @@ async function ask(connection: NatsConnection, subject: string): Promise<Msg[]> 
 function loadIn(answer: Msg): ReplicaLoad | undefined {
   const { success, data } = statsSchema.safeParse(answer.json());
   if (!success) return undefined;
-  const { started, endpoints } = data;
+  const { started, endpoints, calls } = data;
   const countOf = (isWanted: (name: string) => boolean) =>
     endpoints.reduce((total, { name, num_requests }) => total + (isWanted(name) ? num_requests : 0), 0);
   const isWork = (name: string) => workEndpoints.includes(name);
@@ -61,5 +77,6 @@ function loadIn(answer: Msg): ReplicaLoad | undefined {
     requests: countOf((name) => !isWork(name)),
     work: countOf(isWork),
     errors: endpoints.reduce((total, { num_errors }) => total + num_errors, 0),
+    calls,
   };
 }

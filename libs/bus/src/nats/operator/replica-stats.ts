@@ -1,3 +1,5 @@
+import type { CountedCalls } from '../../bus/bus.ts';
+
 /** One replica that is up, with its counters since it started. */
 export interface ReplicaStats {
   replica: string;
@@ -16,4 +18,6 @@ export interface ReplicaLoad {
   work: number;
   /** The number of requests that were answered with an error, and of failed deliveries of runs and jobs. */
   errors: number;
+  /** Its calls of other services; 200 at most. */
+  calls: CountedCalls[];
 }

@@ -21,7 +21,7 @@ const time = z.number().describe('in ms since 1970');
 const bar = z.looseObject({
   id: z.string(),
   parent: z.string().optional(),
-  kind: z.enum(['invocation', 'agent', 'model', 'tool', 'wait']),
+  kind: z.enum(['invocation', 'agent', 'model', 'tool', 'wait', 'queue', 'attempt', 'takeover']),
   name: z.string(),
   from: time,
   to: time.optional().describe('absent while it goes on'),

@@ -15,6 +15,15 @@ const replica = z.looseObject({
   requests: count.optional(),
   work: count.optional().describe('runs or jobs that are done'),
   errors: count.optional(),
+  calls: z
+    .array(
+      z.looseObject({
+        ...{ to: z.string(), kind: z.enum(['agent', 'tool']), how: z.enum(['transfer', 'call']) },
+        ...{ count, errors: count },
+      }),
+    )
+    .optional()
+    .describe('its calls of other services, and transfers, since it started'),
 });
 const replicas = z.array(replica);
 const queue = z.looseObject({
@@ -129,7 +138,12 @@ function describe({ replica: id, version, load }: ReplicaStats): z.infer<typeof 
     replica: id,
     ...(version !== undefined && { version }),
     ...(since !== undefined && !Number.isNaN(since) && { since }),
-    ...(load && { requests: load.requests, work: load.work, errors: load.errors }),
+    ...(load && {
+      requests: load.requests,
+      work: load.work,
+      errors: load.errors,
+      calls: load.calls.map((each) => ({ ...each })),
+    }),
   };
 }
 

@@ -1,5 +1,5 @@
 import { createEvent } from '@agentmesh/agent';
-import { replicaKey } from '@agentmesh/protocol';
+import { attemptKey, replicaKey } from '@agentmesh/protocol';
 import { expect, it } from 'vitest';
 import { barsOf, tokensIn } from './waterfall.ts';
 
@@ -33,6 +33,53 @@ it('shows agents with their model calls and tool calls, and a takeover', () => {
   ]);
   expect(new Set(bars.map(({ id }) => id)).size).toBe(bars.length);
   expect(tokensIn(events)).toEqual({ input: 10, output: 4 });
+});
+
+const attempt = (mark: object, event: ReturnType<typeof at>) => ({
+  ...event,
+  customMetadata: { ...event.customMetadata, [attemptKey]: mark },
+});
+
+it('shows the wait for the session, each attempt, and the time that a takeover lost', () => {
+  const events = [
+    at(2_000, 'user', '', says('hello')),
+    attempt(
+      { number: 1, began: 2_000, waitsSince: 500 },
+      at(2_300, 'shop', 'shop-1', { ...usage, ...calls('c1', 'look') }),
+    ),
+    at(2_500, 'shop', 'shop-1', answers('c1', 'look', { found: true })),
+    attempt({ number: 2, began: 9_000 }, at(9_400, 'shop', 'shop-2', { ...usage, ...says('done') })),
+  ];
+  const bars = barsOf({ parent: 'i', events, isOpen: false });
+  expect(bars.slice(0, 5)).toMatchObject([
+    { kind: 'queue', name: 'wait for the session', from: 500, to: 2_000 },
+    { kind: 'attempt', name: 'attempt 1', from: 2_000, to: 2_500, replicas: ['shop-1'] },
+    {
+      kind: 'takeover',
+      name: 'takeover by shop-2',
+      from: 2_500,
+      to: 9_000,
+      replicas: ['shop-1', 'shop-2'],
+    },
+    { kind: 'attempt', name: 'attempt 2', from: 9_000, to: 9_400, replicas: ['shop-2'] },
+    { kind: 'agent' },
+  ]);
+  expect(new Set(bars.map(({ id }) => id)).size).toBe(bars.length);
+  const running = barsOf({ parent: 'i', events, isOpen: true });
+  expect(running.find(({ name }) => name === 'attempt 2')).not.toHaveProperty('to');
+});
+
+it('shows the attempt before a takeover also when it has no mark', () => {
+  const events = [
+    at(1_000, 'user', '', says('hello')),
+    at(1_200, 'shop', 'shop-1', { ...usage, ...calls('c1', 'look') }),
+    attempt({ number: 3, began: 5_000 }, at(5_500, 'shop', 'shop-2', { ...usage, ...says('done') })),
+  ];
+  expect(barsOf({ parent: 'i', events, isOpen: false }).slice(0, 3)).toMatchObject([
+    { kind: 'attempt', name: 'earlier attempts', from: 1_000, to: 1_200, replicas: ['shop-1'] },
+    { kind: 'takeover', from: 1_200, to: 5_000 },
+    { kind: 'attempt', name: 'attempt 3' },
+  ]);
 });
 
 it('shows a question as a wait, which ends with its answer', () => {

@@ -1,13 +1,17 @@
 import { getFunctionCalls, getFunctionResponses } from '@agentmesh/agent';
 import { questionNames } from '@agentmesh/agent/internal';
-import { type Event, replicaKey } from '@agentmesh/protocol';
+import { type AttemptMark, attemptOf, type Event, replicaKey } from '@agentmesh/protocol';
 
 /** A part of an invocation, in the form of a bar. Times are in ms since 1970. */
 export interface Bar {
   id: string;
   /** The bar that contains this one; absent for the invocation. */
   parent?: string;
-  kind: 'invocation' | 'agent' | 'model' | 'tool' | 'wait';
+  /**
+   * `queue`: a wait for the session; `takeover`: the time between the last event of an attempt and the begin of the
+   * next one.
+   */
+  kind: 'invocation' | 'agent' | 'model' | 'tool' | 'wait' | 'queue' | 'attempt' | 'takeover';
   name: string;
   from: number;
   /** Absent while it goes on, and for a call that has no result. */
@@ -48,7 +52,7 @@ export function barsOf({ parent, events, isOpen }: Part): Bar[] {
   );
   const agents = Map.groupBy(ofAgents, ({ event: { author, branch = '' } }) => `${branch}/${author}`);
   const last = events.at(-1);
-  return [...agents].flatMap(([key, work]) => {
+  const bars = [...agents].flatMap(([key, work]) => {
     const id = `${parent}/${key}`;
     const [first] = work;
     const end = work.at(-1)?.event;
@@ -66,6 +70,71 @@ export function barsOf({ parent, events, isOpen }: Part): Bar[] {
     ]);
     return [agent, ...inner];
   });
+  return [...attemptBars({ parent, events, isOpen }), ...bars];
+}
+
+/**
+ * Returns the bars of the waits for the session, of the attempts when there was more than one, and of the time that was
+ * lost between two. An attempt that committed nothing has no bar.
+ */
+function attemptBars({ parent, events, isOpen }: Part): Bar[] {
+  const begins = events.flatMap((event, at) => {
+    const mark = attemptOf(event);
+    return mark ? [{ mark, at, event }] : [];
+  });
+  return begins.flatMap(({ mark, at, event }, order) => {
+    const { number, began, waitsSince } = mark;
+    const id = `${parent}/attempt ${event.id}`;
+    const next = begins[order + 1];
+    const bars: Bar[] = [];
+    if (waitsSince !== undefined)
+      bars.push({
+        ...{ id: `${id}/queue`, parent, kind: 'queue', name: 'wait for the session' },
+        ...{ from: Math.min(waitsSince, began), to: began, replicas: [] },
+      });
+    const replicas = replicasOf(events.slice(at, next?.at));
+    if (number > 1) {
+      const begin = begins[order - 1]?.at;
+      bars.push(...takeoverBars(id, { parent, events: eventsBefore(events, at, begin) }, mark, replicas[0]));
+    }
+    if (number === 1 && next?.mark.number !== 2) return bars;
+    const last = events.slice(at, next?.at).at(-1);
+    bars.push({
+      ...{ id, parent, kind: 'attempt', name: `attempt ${number}`, from: began, replicas },
+      ...(!(isOpen && !next) && last && { to: Math.max(last.timestamp, began) }),
+    });
+    return bars;
+  });
+}
+
+/** Returns the events of the attempt before a position: from its mark on, or from the message that began the run. */
+function eventsBefore(events: readonly Event[], at: number, begin: number | undefined): readonly Event[] {
+  const message = events.slice(0, at).findLastIndex(({ author }) => author === 'user');
+  return events.slice(Math.max(begin ?? 0, message, 0), at);
+}
+
+/** Returns the bar of the time that a takeover lost, and one for the attempt before it when that has no mark. */
+function takeoverBars(
+  id: string,
+  { parent, events }: Omit<Part, 'isOpen'>,
+  { number, began }: AttemptMark,
+  replica = 'a replica',
+): Bar[] {
+  const [first, last] = [events[0], events.at(-1)];
+  if (!first || !last) return [];
+  const replicas = replicasOf(events);
+  const isMarked = events.some((event) => attemptOf(event) !== undefined);
+  const earlier: Bar = {
+    ...{ id: `${id}/before`, parent, kind: 'attempt', name: number === 2 ? 'attempt 1' : 'earlier attempts' },
+    ...{ from: first.timestamp, to: last.timestamp, replicas },
+  };
+  return [
+    ...(isMarked || replicas.length === 0 ? [] : [earlier]),
+    {
+      ...{ id: `${id}/takeover`, parent, kind: 'takeover', name: `takeover by ${replica}` },
+      ...{ from: Math.min(last.timestamp, began), to: began, replicas: [...replicas.slice(-1), replica] },
+    },
+  ];
 }
 
 /** Returns the processes that made events, each time another one went on. */
