@@ -7,7 +7,7 @@ import { z } from 'zod';
 import { anyCaller, callerOf, countedAs } from '../access/caller.ts';
 import type { GatewayContext } from '../context/context.ts';
 import { idsOf } from '../http/request-ids.ts';
-import type { StreamedRun } from './stream-run.ts';
+import { outlineAbove, type StreamedRun } from './stream-run.ts';
 
 const headers = z.object({
   'idempotency-key': z
@@ -78,7 +78,7 @@ export async function readRepeatable(
       const ids = idsOf(request);
       ids.invocationId = known.invocationId;
       try {
-        const { numbered, end } = await followRun(mesh, ref, { signal });
+        const { numbered, end } = await followRun(mesh, ref, { signal, outlineAbove });
         return { ref, numbered, end };
       } catch (error) {
         if (MeshError.from(error).code === 'not_found') return undefined;

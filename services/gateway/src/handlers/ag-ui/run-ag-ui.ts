@@ -26,6 +26,7 @@ export const runAgUi: Handler = async (context, request, reply) => {
   const owner = await readUser(context, request);
   const ref = { ...owner, sessionId: input.threadId };
   const { appName: app, userId: user, sessionId: threadId } = ref;
+  const { runId } = input;
   const pending = () => pendingCalls(context.mesh, { app, user, session: threadId });
   const session = await findSession(context, ref);
   using until = watchUntil(context, reply);
@@ -34,12 +35,11 @@ export const runAgUi: Handler = async (context, request, reply) => {
     state: Record<string, unknown> = session?.state ?? {},
   ) => {
     reply.hijack();
-    const { invocationId, resume } = started;
     const form = new AgUiFrames({
-      ...{ threadId, runId: input.runId, invocationId, state, pending },
+      ...{ threadId, runId, invocationId: started.invocationId, state, pending },
       readState: async () => (await requireSession(context, ref, { numRecentEvents: 0 })).state,
     });
-    const isOver = await streamRun(context, reply, until, { invocationId, resume, numbered, end, form });
+    const isOver = await streamRun(context, reply, until, { ref: started, numbered, end, form });
     if (context.config.stopOnDisconnect === 'true' && until.clientGone.aborted && !isOver)
       await cancelOnceBegun(context, started);
   };

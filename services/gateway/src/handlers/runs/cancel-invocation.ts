@@ -3,7 +3,7 @@ import { noStarter, starterOf } from '@agentmesh/protocol';
 import { z } from 'zod';
 import type { Handler } from '../../context/route.ts';
 import { readBody, readInvocationRef } from '../../params/params.ts';
-import { requireSession } from '../../params/require-session.ts';
+import { requireLog } from '../../params/require-session.ts';
 
 export const cancelBody = z.object({
   reason: z.string().min(1).max(1_000).default('the client cancelled it'),
@@ -17,7 +17,7 @@ export const cancelBody = z.object({
 export const cancelInvocation: Handler = async (context, request, reply) => {
   const { reason } = readBody(cancelBody, request);
   const ref = await readInvocationRef(context, request);
-  await requireSession(context, ref, { numRecentEvents: 0 });
+  await requireLog(context, ref);
   const untaken = starterOf(ref.invocationId) !== noStarter;
   await cancel(context.mesh, ref, reason, { untaken });
   return reply.status(202).send(await readInvocation(context.mesh, ref));
