@@ -22,7 +22,11 @@ const noteSchema = z.object({
 });
 
 /** A run that a client has asked for, or that it asks for again. */
-export type AcceptedRun = Pick<StreamedRun, 'numbered' | 'end'> & { ref: InvocationRef };
+export type AcceptedRun = Pick<StreamedRun, 'numbered' | 'end'> & {
+  ref: InvocationRef;
+  /** True for a run of an earlier request: pieces of events that came before are missing. */
+  isRepeated: boolean;
+};
 
 /** A request to run with a key of the client (the header `Idempotency-Key`). */
 export interface RepeatableRun {
@@ -79,7 +83,7 @@ export async function readRepeatable(
       ids.invocationId = known.invocationId;
       try {
         const { numbered, end } = await followRun(mesh, ref, { signal, outlineAbove });
-        return { ref, numbered, end };
+        return { ref, numbered, end, isRepeated: true };
       } catch (error) {
         if (MeshError.from(error).code === 'not_found') return undefined;
         throw error;

@@ -124,7 +124,8 @@ export async function startAllowedRun(
       );
   const ids = (await repeatable?.note(fresh)) ?? fresh;
   // The same request came to another gateway at the same time.
-  if (ids.invocationId !== fresh.invocationId || ids.resume !== fresh.resume) void admitted?.drop();
+  const isOther = ids.invocationId !== fresh.invocationId || ids.resume !== fresh.resume;
+  if (isOther) void admitted?.drop();
   const options = { headers: requestIds.trace, signal, ids, outlineAbove };
   const timing = { timeoutMs: config.runTimeoutMs, whenAbsent: config.whenAbsent };
   const started = await giveCommand(context, request, requested, { streams, ...options, ...timing }).catch(
@@ -140,7 +141,8 @@ export async function startAllowedRun(
   requestIds.invocationId = started.invocationId;
   const end = started.end.finally(() => admitted?.count());
   end.catch(() => {});
-  return { numbered: started.numbered, end, ref: { ...session, ...ids } };
+  const isRepeated = isOther || repeatable?.known !== undefined;
+  return { numbered: started.numbered, end, ref: { ...session, ...ids }, isRepeated };
 }
 
 /** Gives the message to the app. Keeps nothing of it. */
