@@ -19,6 +19,7 @@ import { originCheck } from './http/allowed-origins.ts';
 import { answerClientError, answerError } from './http/answer-error.ts';
 import { addBrowserHeaders } from './http/browser-headers.ts';
 import { methodsAt } from './http/methods-at.ts';
+import { readJson } from './http/read-json.ts';
 import { traceRequests } from './http/request-spans.ts';
 import type { ServerCertificate } from './http/tls.ts';
 import { withWebUi } from './web/routes.ts';
@@ -104,9 +105,9 @@ export function buildServer(context: GatewayContext, options: ServerOptions): Fa
   // An empty body counts as no body, even if the client declares JSON.
   server.addContentTypeParser('application/json', { parseAs: 'string' }, (_request, text, done) => {
     try {
-      done(null, text === '' ? undefined : JSON.parse(String(text)));
-    } catch (cause) {
-      done(new MeshError('invalid_argument', `the body is not JSON: ${(cause as Error).message}`, { cause }));
+      done(null, text === '' ? undefined : readJson(String(text)));
+    } catch (error) {
+      done(error as Error);
     }
   });
   server.setErrorHandler((error, request, reply) => answerError(context.log, error, request, reply));
