@@ -7,7 +7,7 @@ import { type LocalMesh, launchMesh } from '@agentmesh/deploy/launch';
 import { agentManifest, provisionUser } from '@agentmesh/mesh';
 import { latestFunctionResponses, type ScriptedGemini, startScriptedGemini } from '@agentmesh/testing';
 import { type Browser, chromium, type Page } from 'playwright-core';
-import { afterAll, beforeAll, expect, it, vi } from 'vitest';
+import { afterAll, beforeAll, expect, it, onTestFinished, vi } from 'vitest';
 import { loginVariables } from '../nats-login.ts';
 import { type RoundRobin, startRoundRobin } from '../round-robin.ts';
 import { serveChat } from './chat.fixture.ts';
@@ -144,5 +144,58 @@ it('a person confirms a call', async () => {
   const numbers = await numbersOnPage();
   expect(new Set(numbers.slice(-3)).size).toBe(3);
   expect(numbers).toEqual(numbers.toSorted((one, other) => one - other));
+  expect(failures).toEqual([]);
+});
+
+it('a question stands on the page once, also when its stream is cut behind it and read again', async () => {
+  let cuts = 0;
+  await page.route(/\/run_sse$/, async (route) => {
+    const response = await route.fetch();
+    const text = await response.text();
+    const question = text.indexOf('adk_request_confirmation');
+    if (question < 0) return await route.fulfill({ response, body: text });
+    cuts += 1;
+    // The first time the number of the question is missing, the second time all that follows it.
+    const end = cuts === 1 ? text.indexOf('id:', question) : text.indexOf('data:', question);
+    return await route.fulfill({ response, body: text.slice(0, end) });
+  });
+  for (const text of ['Order lunch', 'Order lunch again']) {
+    await connect(key);
+    await page.getByText('connected', { exact: true }).waitFor();
+    await say(text);
+    await see('question', 'order_lunch');
+    await page.getByRole('button', { name: 'Yes' }).click();
+    await see('agent', 'Lunch is ordered.');
+    expect(await page.locator('.question').count()).toBe(1);
+    const numbers = await numbersOnPage();
+    expect(numbers).toEqual(numbers.toSorted((one, other) => one - other));
+    expect(new Set(numbers).size).toBe(numbers.length);
+  }
+  expect(cuts).toBe(2);
+  await page.unroute(/\/run_sse$/);
+});
+
+it('a new session begins with an empty page, and each tab has its own', async () => {
+  await connect(key);
+  await page.getByText('connected', { exact: true }).waitFor();
+  await say('Order lunch');
+  await see('question', 'order_lunch');
+  const other = await browser.newPage();
+  onTestFinished(() => other.close());
+  await other.goto(files.origin);
+  await other.getByLabel('Gateway').fill(proxy.url);
+  await other.getByLabel('App').fill('desk_app');
+  await other.getByLabel('API key').fill(key);
+  await other.getByRole('button', { name: 'Connect' }).click();
+  await other.getByText('connected', { exact: true }).waitFor();
+  expect(await other.locator('.question').count()).toBe(0);
+  // Again, without loading the page again.
+  await page.getByRole('button', { name: 'Connect' }).click();
+  await expect.poll(() => page.locator('#log > *').count()).toBe(0);
+  await say('Order lunch');
+  await see('question', 'order_lunch');
+  expect(await page.locator('.question').count()).toBe(1);
+  await page.getByRole('button', { name: 'Yes' }).click();
+  await see('agent', 'Lunch is ordered.');
   expect(failures).toEqual([]);
 });

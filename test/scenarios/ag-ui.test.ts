@@ -122,6 +122,133 @@ describe('a conversation with the client of AG-UI', () => {
   });
 });
 
+describe('a message that comes again with its key', () => {
+  let other: Awaited<ReturnType<LocalMesh['start']>>;
+  beforeAll(async () => {
+    other = await mesh.start('gateway');
+  });
+  afterAll(() => other?.stop());
+
+  const inputOf = (threadId: string, more: object) => ({
+    ...{
+      threadId,
+      runId: `run-${threadId}`,
+      messages: [],
+      tools: [],
+      context: [],
+      state: {},
+      forwardedProps: {},
+    },
+    ...more,
+  });
+  const saying = (threadId: string, content: string) =>
+    inputOf(threadId, { messages: [{ id: 'm1', role: 'user', content }] });
+  /** Sends an input with a key to one of the gateways. */
+  const post = (at: number, key: string, input: object) =>
+    fetch(`${at % 2 ? other.address : mesh.gatewayUrl}/apps/desk_app/users/ann/ag-ui`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json', 'idempotency-key': key },
+      body: JSON.stringify(input),
+    });
+  /** Returns the frames of an answer. */
+  const framesOf = async (response: Response) =>
+    [...(await response.text()).matchAll(/^data: (.*)$/gm)].map(
+      ([, json = '']) => JSON.parse(json) as BaseEvent,
+    );
+  const eventsIn = async (session: string) => {
+    const answer = await restClient(mesh.gatewayUrl).send(
+      'GET',
+      `/apps/desk_app/users/ann/sessions/${session}`,
+    );
+    return ((await answer.json()) as { events: { author: string }[] }).events;
+  };
+  const said = async (session: string) =>
+    (await eventsIn(session)).filter(({ author }) => author === 'user').length;
+
+  it('is one run for all requests at once, also when it makes the session', async () => {
+    const answers = await Promise.all(
+      Array.from({ length: 6 }, (_, at) => post(at, 'k1', saying('again', 'Save note.txt'))),
+    );
+    expect(answers.map(({ status }) => status)).toEqual(Array(6).fill(200));
+    expect(new Set(answers.map(({ headers }) => headers.get('x-invocation-id'))).size).toBe(1);
+    for (const answer of answers) {
+      const frames = await framesOf(answer);
+      expect(typesOf(frames)).toEqual([
+        ...[EventType.RUN_STARTED, EventType.STATE_SNAPSHOT],
+        ...[EventType.TOOL_CALL_START, EventType.TOOL_CALL_ARGS, EventType.TOOL_CALL_END],
+        ...[EventType.TOOL_CALL_RESULT, EventType.STATE_DELTA],
+        ...[EventType.TEXT_MESSAGE_START, EventType.TEXT_MESSAGE_CONTENT, EventType.TEXT_MESSAGE_END],
+        EventType.RUN_FINISHED,
+      ]);
+    }
+    expect(await said('again')).toBe(1);
+  });
+
+  it('is one run when the client has lost the answer, with the same messages', async () => {
+    const lost = await post(0, 'k2', saying('lost', 'Tell me a story'));
+    await lost.body?.cancel();
+    const [first, second] = [
+      await framesOf(await post(1, 'k2', saying('lost', 'Tell me a story'))),
+      await framesOf(await post(0, 'k2', saying('lost', 'Tell me a story'))),
+    ];
+    const textOf = (frames: readonly BaseEvent[]) =>
+      frames.map((frame) => ('delta' in frame ? String(frame.delta) : '')).join('');
+    expect([textOf(first), textOf(second)]).toEqual(Array(2).fill('Once upon a time.'));
+    const idsOf = (frames: readonly BaseEvent[]) =>
+      new Set(frames.flatMap((frame) => ('messageId' in frame ? [frame.messageId] : [])));
+    expect(idsOf(first)).toEqual(idsOf(second));
+    expect(first.at(-1)).toMatchObject({ type: EventType.RUN_FINISHED, outcome: { type: 'success' } });
+    expect(await said('lost')).toBe(1);
+  });
+
+  it('answers an interrupt once', async () => {
+    const asked = await framesOf(await post(0, 'k3', saying('lunch', 'Order lunch')));
+    const { outcome } = asked.at(-1) as BaseEvent & { outcome: { interrupts: Interrupt[] } };
+    const [interrupt] = outcome.interrupts;
+    const answer = inputOf('lunch', {
+      resume: [{ interruptId: interrupt?.id, status: 'resolved', payload: { confirmed: true } }],
+    });
+    const lost = await post(1, 'k4', answer);
+    await lost.body?.cancel();
+    for (const response of await Promise.all(Array.from({ length: 6 }, (_, at) => post(at, 'k4', answer)))) {
+      expect(response.status).toBe(200);
+      const frames = await framesOf(response);
+      expect(typesOf(frames)).toContain(EventType.TOOL_CALL_RESULT);
+      expect(frames.at(-1)).toMatchObject({ type: EventType.RUN_FINISHED, outcome: { type: 'success' } });
+    }
+    // The question and its answer.
+    expect(await said('lunch')).toBe(2);
+    // The question that was asked, which the same request asks for again, is not asked again.
+    const before = await framesOf(await post(1, 'k3', saying('lunch', 'Order lunch')));
+    expect(before.at(-1)).toMatchObject({ type: EventType.RUN_FINISHED, outcome: { type: 'success' } });
+  });
+
+  it('answers an interrupt once for all requests at once', async () => {
+    const asked = await framesOf(await post(0, 'k6', saying('dinner', 'Order lunch')));
+    const { outcome } = asked.at(-1) as BaseEvent & { outcome: { interrupts: Interrupt[] } };
+    const answer = inputOf('dinner', {
+      resume: [{ interruptId: outcome.interrupts[0]?.id, status: 'resolved', payload: { confirmed: true } }],
+    });
+    const answers = await Promise.all(Array.from({ length: 8 }, (_, at) => post(at, 'k7', answer)));
+    expect(answers.map(({ status }) => status)).toEqual(Array(8).fill(200));
+    for (const response of answers)
+      expect((await framesOf(response)).at(-1)).toMatchObject({
+        ...{ type: EventType.RUN_FINISHED, outcome: { type: 'success' } },
+      });
+    expect(await said('dinner')).toBe(2);
+  });
+
+  it('is refused with another body', async () => {
+    await framesOf(await post(0, 'k5', saying('other', 'Save a.txt')));
+    const refused = await post(1, 'k5', saying('other', 'Save b.txt'));
+    expect([refused.status, await refused.text()]).toEqual([
+      409,
+      expect.stringContaining('choose a new key'),
+    ]);
+    expect(await said('other')).toBe(1);
+  });
+});
+
 describe('an input that cannot be served', () => {
   const send = (body: object, app = 'desk_app') =>
     restClient(mesh.gatewayUrl).send('POST', `/apps/${app}/users/ann/ag-ui`, {

@@ -1,4 +1,4 @@
-import { connectNats } from '@agentmesh/bus';
+import { connectNats, openQueues } from '@agentmesh/bus';
 import { type LocalMesh, launchMesh } from '@agentmesh/deploy/launch';
 import { samples } from '@agentmesh/deploy/samples';
 import { every, everySession, subjects } from '@agentmesh/protocol';
@@ -141,6 +141,9 @@ describe('the NATS user of other programs', () => {
       const info = await admin.request(`$JS.API.STREAM.INFO.${names.workStream('run')}`);
       return info.json<{ state: { messages: number } }>().state.messages;
     };
+    // The queue of an agent that is away.
+    await using queues = await openQueues({ url: mesh.natsUrl, ...mesh.login('provision') });
+    await queues.add({ kind: 'run', name: 'nobody' });
     client.publish(names.agentRun('nobody', 's'), '{"message":"x"}', {
       reply: `$JS.API.STREAM.PURGE.${names.workStream('run')}`,
     });

@@ -7,6 +7,8 @@ const status = document.querySelector('#status');
 
 let client;
 let session;
+/** The numbers of the events on the page: no event is shown twice, whatever run it comes by. */
+let shown = new Set();
 
 settings.addEventListener('submit', async (submitted) => {
   submitted.preventDefault();
@@ -14,6 +16,9 @@ settings.addEventListener('submit', async (submitted) => {
   try {
     client = new MeshClient({ url, token: key || undefined });
     session = await client.createSession({ app, user });
+    // Runs and questions of an earlier session are not shown any more.
+    shown = new Set();
+    log.replaceChildren();
     status.textContent = 'connected';
     chat.hidden = false;
     chat.elements.text.focus();
@@ -33,10 +38,12 @@ chat.addEventListener('submit', (submitted) => {
 
 /** Shows the events of a run as they happen. */
 async function follow(starting) {
+  const own = shown;
   // The pieces of an answer that is not complete yet.
   let growing;
   try {
     for await (const { event, seq } of await starting) {
+      if (own !== shown) return;
       if (event.partial) {
         growing ??= add('agent', '');
         growing.textContent += textOf(event);
@@ -45,11 +52,12 @@ async function follow(starting) {
       // The event has the whole text, also of pieces that a lost connection has swallowed.
       growing?.remove();
       growing = undefined;
-      showEvent(event, seq);
+      if (!shown.has(seq)) showEvent(event, seq);
+      shown.add(seq);
     }
   } catch (error) {
     growing?.remove();
-    add('error', `${error.code ?? error.name}: ${error.message}`);
+    if (own === shown) add('error', `${error.code ?? error.name}: ${error.message}`);
   }
 }
 

@@ -36,6 +36,7 @@ export { isInPath, pathOf } from './events/agent-path.ts';
 export { deadlinePassed } from './events/deadlines.ts';
 export {
   functionCallIdPrefix,
+  isResumeId,
   newFunctionCallId,
   newInvocationId,
   newResumeId,

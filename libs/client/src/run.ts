@@ -105,15 +105,16 @@ export class Run implements AsyncIterable<RunEvent> {
   }
 
   /**
-   * Cancels the run in all its processes, and returns its state. A run that continues an invocation cannot be cancelled
-   * before a replica has taken it, so this waits for ten seconds until one has.
+   * Cancels the run in all its processes, and returns its state. A run that no replica has taken ends at once.
    */
   async cancel({ reason, signal }: RequestOptions & { reason?: string } = {}): Promise<Invocation> {
     const { connection, path } = this.#reading;
     const backOff = new BackOff(untakenMs);
     for (;;) {
       try {
-        return await connection.insist('POST', `${path}/cancel`, { body: { reason }, signal });
+        return await connection.insist('POST', `${path}/cancel`, {
+          ...{ body: { reason, resume: this.resume }, signal },
+        });
       } catch (error) {
         if (!(error instanceof MeshClientError && error.code === 'not_found')) throw error;
         await backOff.wait(error, 0, signal);

@@ -1,10 +1,11 @@
 import { MeshError } from '@agentmesh/protocol';
-import fastify, { type FastifyInstance } from 'fastify';
+import fastify, { type FastifyInstance, type FastifyRequest } from 'fastify';
 import type { Authenticator } from './access/authenticator.ts';
 import { countedAs } from './access/caller.ts';
 import { admit } from './access/check-access.ts';
 import type { CallerLimits } from './access/limit-requests.ts';
 import { recordRequest } from './access/record-request.ts';
+import { limitBodies } from './answers/body-room.ts';
 import { compressAnswers } from './answers/compress-answers.ts';
 import { holdAnswers } from './answers/held-answers.ts';
 import { HeldBytes } from './answers/held-bytes.ts';
@@ -18,6 +19,7 @@ import { originCheck } from './http/allowed-origins.ts';
 import { answerClientError, answerError } from './http/answer-error.ts';
 import { addBrowserHeaders } from './http/browser-headers.ts';
 import { methodsAt } from './http/methods-at.ts';
+import { readJson } from './http/read-json.ts';
 import { traceRequests } from './http/request-spans.ts';
 import type { ServerCertificate } from './http/tls.ts';
 import { withWebUi } from './web/routes.ts';
@@ -28,7 +30,9 @@ const headersTimeoutMs = 60_000;
 const handshakeTimeoutMs = 5_000;
 
 /** Default of the bytes of large answers that clients have not read yet. */
-const defaultUnreadBytes = 134_217_728;
+const defaultUnreadBytes = 100_663_296;
+/** How long, and how many, large answers wait for room among the unread bytes. */
+const roomFor = { waitMs: 10_000, mostOfOne: 200, mostWaiting: 2_000 };
 
 export type ServerOptions = Pick<
   GatewayConfig,
@@ -42,7 +46,7 @@ export type ServerOptions = Pick<
   limits?: CallerLimits | undefined;
   /** The origins of pages that may call the gateway; default none. */
   corsOrigins?: readonly string[] | undefined;
-  /** Bytes of large answers that clients have not read yet; default 128 MiB. */
+  /** Bytes of large answers that clients have not read yet; default 96 MiB. */
   unreadBytes?: number | undefined;
   /** Number of connections; default unlimited. */
   maxConnections?: number | undefined;
@@ -81,9 +85,15 @@ export function buildServer(context: GatewayContext, options: ServerOptions): Fa
   const checkOrigin = isOpen ? originCheck(corsOrigins) : () => {};
   traceRequests(server);
   const { log } = context;
-  const held = new HeldBytes(options.unreadBytes ?? defaultUnreadBytes);
+  const held = new HeldBytes({ most: options.unreadBytes ?? defaultUnreadBytes, ...roomFor });
   holdAnswers(server, { held, unreadMs: context.config.unreadMs, log });
   const handlerContext = { ...context, large: largeAnswers({ held, nameOf: countedAs, log }) };
+  const uploadRoutes = new Set(
+    all.filter(({ takesBytes }) => takesBytes).map(({ method, url }) => `${method} ${url}`),
+  );
+  const isStreamed = ({ method, routeOptions }: FastifyRequest) =>
+    uploadRoutes.has(`${method} ${routeOptions.url}`);
+  limitBodies(server, { bodyLimit, nameOf: countedAs, isStreamed });
   compressAnswers(server);
   addBrowserHeaders(server, { origins: corsOrigins, isHttps: certificate !== undefined });
   server.addHook('onRequest', async (request) => {
@@ -95,9 +105,9 @@ export function buildServer(context: GatewayContext, options: ServerOptions): Fa
   // An empty body counts as no body, even if the client declares JSON.
   server.addContentTypeParser('application/json', { parseAs: 'string' }, (_request, text, done) => {
     try {
-      done(null, text === '' ? undefined : JSON.parse(String(text)));
-    } catch (cause) {
-      done(new MeshError('invalid_argument', `the body is not JSON: ${(cause as Error).message}`, { cause }));
+      done(null, text === '' ? undefined : readJson(String(text)));
+    } catch (error) {
+      done(error as Error);
     }
   });
   server.setErrorHandler((error, request, reply) => answerError(context.log, error, request, reply));

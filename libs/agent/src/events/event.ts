@@ -31,6 +31,11 @@ export function newResumeId(): string {
   return newId('r-');
 }
 
+/** Tells whether a text has the form of a {@link newResumeId}. */
+export function isResumeId(text: string): boolean {
+  return /^r-[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/.test(text);
+}
+
 /** Makes actions with all maps present; the given fields take precedence. */
 export function createEventActions(fields: Partial<EventActions> = {}): EventActions {
   return {

@@ -149,7 +149,8 @@ export interface Invocations {
    * runs of the invocation, including runs that would continue it, leave the queue and end now as failed with
    * the code `cancelled`. With `ref.resume` only that run is cancelled. An ended invocation stays as it is.
    * Returns undefined for an invocation that has not begun in this session and does not wait in the session's
-   * queue. With `untaken`, an invocation of which nothing is known is ended too, so that its run never begins.
+   * queue. With `untaken`, an invocation of which nothing is known is ended too, so that its run never begins; and so
+   * is the run `ref.resume` that would continue an invocation.
    */
   cancel(
     ref: InvocationRef,

@@ -6,12 +6,19 @@ import type { Session } from './session.ts';
 export interface StoredEvent {
   seq: number;
   event: Event;
+  /** Length of the stored event as JSON, in characters; only in the answer to a request with `maxChars`. */
+  chars?: number;
 }
 
 /** A part of a session's log: the events with `afterSeq` < seq, `limit` at most (default 1,000). */
 export interface ReadEventsRequest extends SessionRef {
   afterSeq?: number;
   limit?: number;
+  /**
+   * The answer ends before the event with which it would have more characters of JSON; it has one event at least,
+   * which may be larger. Default: no limit.
+   */
+  maxChars?: number;
 }
 
 /**

@@ -143,6 +143,11 @@ export interface SubscribeOptions {
   onGap?: (subject?: string) => void;
   /** Called when the server has ended the subscription, as after a change of rights. No message comes after that. */
   onLost?: () => void;
+  /**
+   * True if payloads that are too large for a message are not fetched: `onGap` is called in the place of such a
+   * message. Default false.
+   */
+  skipsLarge?: boolean;
 }
 
 /**

@@ -52,7 +52,8 @@ const budgets = { arriving: 64 * 1024 * 1024, answering: 64 * 1024 * 1024 };
 /** The time after which a failed removal is tried again, in ms. */
 const againMs = 1_000;
 
-function isClaim({ headers }: Packet): boolean {
+/** Tells whether the payload of a packet lies in a bucket. */
+export function isClaim({ headers }: Packet): boolean {
   return headers[header.claim] !== undefined;
 }
 

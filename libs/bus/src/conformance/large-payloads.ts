@@ -103,6 +103,21 @@ export function describeLargePayloads(scene: Scene): void {
       for (const each of heard) expect(each.every((text, n) => text === said[n])).toBe(true);
     });
 
+    it('are a gap for a subscriber that skips them', async () => {
+      const [speaker, listener] = await Promise.all(['speaker', 'listener'].map((each) => connect(each)));
+      const subject = names.sessionNews(someSession, name('i'), 's');
+      const heard: unknown[] = [];
+      const onGap = (of?: string) => void heard.push({ gap: of });
+      await listener?.subscribe(subject, (message) => void heard.push(message.json()), {
+        ...{ skipsLarge: true, onGap },
+      });
+      await speaker?.publish(subject, large('1'));
+      await until(() => heard.length === 1);
+      await speaker?.publish(subject, 'small');
+      await until(() => heard.length === 2);
+      expect(heard).toEqual([{ gap: subject }, 'small']);
+    });
+
     it('stay for redeliveries of their work item, and are deleted when it is done', async () => {
       const agent = name('agent');
       await scene.provision([agent]);

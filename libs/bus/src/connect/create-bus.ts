@@ -20,7 +20,7 @@ import {
 import { startOnce, within } from '../bus/started.ts';
 import { createStats } from '../bus/stats.ts';
 import { whenConnected } from '../bus/when-connected.ts';
-import { type Claims, createClaims, inOrderOfArrival, inOrderOfSending } from '../claims/claims.ts';
+import { type Claims, createClaims, inOrderOfArrival, inOrderOfSending, isClaim } from '../claims/claims.ts';
 import { isGone, isServed, register, settlingMs } from '../discovery/register-service.ts';
 import { createMessage } from '../messages/create-message.ts';
 import { encodeJson } from '../messages/json.ts';
@@ -176,7 +176,7 @@ async function subscribe(
   { link, claims, onError }: { link: BrokerLink; claims: Claims; onError: OnError },
   subject: string,
   onMessage: (message: Message) => void,
-  { onGap, onLost }: SubscribeOptions = {},
+  { onGap, onLost, skipsLarge = false }: SubscribeOptions = {},
 ): Promise<Started> {
   await whenConnected(link);
   const where = `subscribe ${subject}`;
@@ -193,14 +193,19 @@ async function subscribe(
   const arrive = inOrderOfArrival(claims);
   const listening = await link.listen(
     subject,
-    (packet: Packet) =>
+    (packet: Packet) => {
+      if (skipsLarge && isClaim(packet)) {
+        reportGap?.(packet.subject);
+        return;
+      }
       arrive(packet, {
         deliver: (whole) => guarded(() => onMessage(createMessage(whole))),
         fail(error) {
           onError(error, where);
           reportGap?.(packet.subject);
         },
-      }),
+      });
+    },
     {
       onLost(error) {
         onError(error, where);

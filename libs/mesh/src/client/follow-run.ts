@@ -6,15 +6,17 @@ import {
   messageEventId,
   noSession,
   runKey,
-  type StoredEvent,
 } from '@agentmesh/agent/internal';
 import { assertOptions, type InvocationEnd, MeshError, type OptionNames } from '@agentmesh/protocol';
 import type { Mesh } from '../mesh/mesh.ts';
+import { type LoggedEvent, type OutlineOptions, readLog } from '../messages/read-log.ts';
 import { LogReader, type NumberedEvent } from './log-reader.ts';
 import { watchInvocation } from './watch-run.ts';
 
-/** Number of events that are read at a time in the search for the last event of an invocation. */
+/** Number of events in which the last event of an invocation is looked for at a time. */
 const pageSize = 200;
+/** Size from which events are looked at as outlines, in characters. */
+const outlineAbove = 16_384;
 /**
  * Time without an event after which an invocation without a record counts as ended, in ms: as long as the
  * records of ended invocations are kept.
@@ -54,7 +56,7 @@ export async function readInvocation(mesh: Mesh, ref: InvocationRef): Promise<In
   return (await readState(mesh, ref)).state;
 }
 
-export interface FollowOptions {
+export interface FollowOptions extends OutlineOptions {
   /**
    * Number of the last event of the session that the caller knows; default 0: all events of the invocation
    * are returned.
@@ -64,7 +66,7 @@ export interface FollowOptions {
   signal?: AbortSignal;
 }
 
-const optionNames: OptionNames<FollowOptions> = { afterSeq: true, signal: true };
+const optionNames: OptionNames<FollowOptions> = { afterSeq: true, signal: true, outlineAbove: true };
 
 /** A run that a client follows again. */
 export interface FollowedRun {
@@ -92,7 +94,7 @@ export async function followRun(
   options: FollowOptions = {},
 ): Promise<FollowedRun> {
   assertOptions('followRun', options, optionNames);
-  const { afterSeq = 0, signal } = options;
+  const { afterSeq = 0, signal, outlineAbove } = options;
   const { state, sessionSeq, messageSeq } = await readState(mesh, ref);
   if (afterSeq > sessionSeq) {
     throw new MeshError(
@@ -103,10 +105,11 @@ export async function followRun(
   const { status, lastSeq, error, resume } = state;
   const from = status === 'waiting' ? sessionSeq : Math.max(afterSeq, messageSeq);
   if (hasEnded(status)) {
-    const numbered = new LogReader(mesh, ref, from, signal).read(lastSeq);
+    const numbered = new LogReader(mesh, ref, { afterSeq: from, signal, outlineAbove }).read(lastSeq);
     return { state, numbered, end: Promise.resolve({ status, lastSeq, ...(error && { error }) }) };
   }
-  const watch = await watchInvocation(mesh, { ...ref, resume }, { afterSeq: from, catchUp: true, signal });
+  const watched = { afterSeq: from, catchUp: true, signal, outlineAbove };
+  const watch = await watchInvocation(mesh, { ...ref, resume }, watched);
   return { state, numbered: watch.events, end: watch.end };
 }
 
@@ -122,11 +125,11 @@ async function readState(mesh: Mesh, ref: InvocationRef): Promise<ReadState> {
   // The order matters: the record is read first, so if it says that the run has ended, the log holds all its
   // events.
   const record = recordFor(ref, await mesh.sessions.invocations.get(ref));
-  const session = await mesh.sessions.getSession({ ...ref, config: { numRecentEvents: 0 } });
+  const session = await mesh.sessions.leases.look(ref);
   if (!session) throw noSession(ref);
   const { invocationId, resume = record.resume } = ref;
-  const isOfInvocation = ({ event }: StoredEvent) => event.invocationId === invocationId;
-  const isMessage = ({ event }: StoredEvent) => event.id === messageEventId(ref, ref.sessionId);
+  const isOfInvocation = ({ event }: LoggedEvent) => event.invocationId === invocationId;
+  const isMessage = ({ event }: LoggedEvent) => event.id === messageEventId(ref, ref.sessionId);
   const messageEvent =
     ref.resume === undefined ? undefined : await findBackwards(mesh, ref, session.seq, isMessage);
   const lastEvent =
@@ -168,13 +171,13 @@ async function findBackwards(
   mesh: Mesh,
   ref: InvocationRef,
   sessionSeq: number,
-  isMatch: (stored: StoredEvent) => boolean,
-): Promise<StoredEvent | undefined> {
-  for (let before = sessionSeq; before > 0; before -= pageSize) {
-    const afterSeq = Math.max(before - pageSize, 0);
-    const page = await mesh.sessions.log.readEvents({ ...ref, afterSeq, limit: before - afterSeq });
-    const lastEvent = page.findLast(isMatch);
-    if (lastEvent) return lastEvent;
+  isMatch: (stored: LoggedEvent) => boolean,
+): Promise<LoggedEvent | undefined> {
+  for (let lastSeq = sessionSeq; lastSeq > 0; lastSeq -= pageSize) {
+    const range = { afterSeq: Math.max(lastSeq - pageSize, 0), lastSeq, outlineAbove };
+    let found: LoggedEvent | undefined;
+    for await (const each of readLog(mesh, ref, range)) if (isMatch(each)) found = each;
+    if (found) return found;
   }
   return undefined;
 }
@@ -201,13 +204,13 @@ function isWaiting(
  * Tells whether the record of the invocation has expired. An invocation without a record looks like a running
  * invocation that has done nothing yet.
  */
-function isForgotten({ status, home, cancelled }: InvocationRecord, { event }: StoredEvent): boolean {
+function isForgotten({ status, home, cancelled }: InvocationRecord, { event }: LoggedEvent): boolean {
   const isBlank = status === 'running' && home === undefined && cancelled === undefined;
   return isBlank && Date.now() - event.timestamp > forgottenMs;
 }
 
 /** Returns how an invocation ended, by its last event: a failure is a separate event (`settle`). */
-function endIn({ event }: StoredEvent): Pick<InvocationState, 'status' | 'error'> {
+function endIn({ event }: LoggedEvent): Pick<InvocationState, 'status' | 'error'> {
   const { errorCode = 'internal', errorMessage = 'the run failed' } = event;
   if (!isFailure(event)) return { status: 'completed' };
   return { status: 'failed', error: { code: errorCode, message: errorMessage } };

@@ -1,12 +1,7 @@
 import type { InvocationRef } from '@agentmesh/agent/internal';
-import { type Event, unlessAborted } from '@agentmesh/protocol';
+import type { Event } from '@agentmesh/protocol';
 import type { Mesh } from '../mesh/mesh.ts';
-
-/**
- * Number of committed events that are read from the log at a time: an event may be large, and a whole page is
- * in memory.
- */
-const pageSize = 50;
+import { type OutlineOptions, readLogPage } from '../messages/read-log.ts';
 
 /**
  * An event and its number in the session. A piece of an event (`partial`) has no number: it is not committed.
@@ -14,6 +9,16 @@ const pageSize = 50;
 export interface NumberedEvent {
   event: Event;
   seq?: number;
+  /** True if only the outline of a large event is here: the log of the session has the whole of it. */
+  isOutline?: true;
+}
+
+export interface LogReaderOptions extends OutlineOptions {
+  /** Number of the last event of the session that the reader knows. */
+  afterSeq: number;
+  signal?: AbortSignal | undefined;
+  /** Id of the event after which the wanted events begin; default: all events are wanted. */
+  from?: string | undefined;
 }
 
 /**
@@ -24,16 +29,15 @@ export class LogReader {
   seen: number;
   readonly #mesh: Mesh;
   readonly #ref: InvocationRef;
-  readonly #signal: AbortSignal | undefined;
+  readonly #options: LogReaderOptions;
   #from: string | undefined;
 
-  /** @param from id of the event after which the wanted events begin; default: all events are wanted */
-  constructor(mesh: Mesh, ref: InvocationRef, afterSeq: number, signal?: AbortSignal, from?: string) {
+  constructor(mesh: Mesh, ref: InvocationRef, options: LogReaderOptions) {
     this.#mesh = mesh;
     this.#ref = ref;
-    this.seen = afterSeq;
-    this.#signal = signal;
-    this.#from = from;
+    this.seen = options.afterSeq;
+    this.#options = options;
+    this.#from = options.from;
   }
 
   /** Tells whether the wanted events have begun. */
@@ -43,17 +47,17 @@ export class LogReader {
 
   /** Yields the events from the end of the last reading to the end of the log, or to `lastSeq`. */
   async *read(lastSeq = Number.POSITIVE_INFINITY): AsyncGenerator<NumberedEvent, void, void> {
-    while (this.seen < lastSeq) {
-      const limit = Math.min(pageSize, lastSeq - this.seen);
-      const request = { ...this.#ref, afterSeq: this.seen, limit };
-      const page = await unlessAborted(this.#mesh.sessions.log.readEvents(request), this.#signal);
-      for (const { seq, event } of page) {
-        this.seen = seq;
-        if (!this.wants(event)) continue;
-        yield { event, seq };
-        this.#signal?.throwIfAborted();
+    const { signal, outlineAbove } = this.#options;
+    for (;;) {
+      const range = { afterSeq: this.seen, lastSeq, signal, outlineAbove };
+      const page = await readLogPage(this.#mesh, this.#ref, range);
+      if (page.length === 0) return;
+      for (const each of page) {
+        this.seen = each.seq;
+        if (!this.wants(each.event)) continue;
+        yield each;
+        signal?.throwIfAborted();
       }
-      if (page.length < limit) return;
     }
   }
 

@@ -26,6 +26,18 @@ it('drops waiting news beyond its limit, except the kept ones, and asks for a re
   expect(nameOf(await inbox.take(0))).toBe('e');
 });
 
+it('drops waiting news beyond the limit of all inboxes, which closing gives back', async () => {
+  const shared = { most: 12_000, waiting: 0 };
+  const [slow, other] = [newsInbox(() => false, 10_000, shared), newsInbox(() => false, 10_000, shared)];
+  slow.put(message('a', 8_000));
+  other.put(message('b', 4_000));
+  expect(nameOf(await other.take(0))).toBe('look');
+  slow.close();
+  other.put(message('c', 8_000));
+  expect(nameOf(await other.take(0))).toBe('c');
+  expect(shared.waiting).toBe(0);
+});
+
 it('wakes a waiting reader when news come, and when it is closed', async () => {
   const inbox = newsInbox(() => false);
   const next = inbox.take(60_000);

@@ -16,25 +16,43 @@ export interface NewsInbox {
   close(): void;
 }
 
+/** A limit that several inboxes share. */
+interface SharedLimit {
+  readonly most: number;
+  /** The bytes of the news that wait in these inboxes. */
+  waiting: number;
+}
+
+/** The limit of the memory for the news of all slow readers of the process. */
+const processLimit: SharedLimit = { most: 32 * 1024 * 1024, waiting: 0 };
+
 /**
- * Makes a queue with one reader and a limit of memory. Beyond the limit all waiting messages are dropped,
- * except the messages that `isKept` names, and the reader gets `look`: the log has the committed events.
- * Pieces of events are lost then.
+ * Makes a queue with one reader and a limit of memory, beside the limit for all queues of the process. Beyond a limit
+ * all waiting messages are dropped, except the messages that `isKept` names, and the reader gets `look`: the log has
+ * the committed events. Pieces of events are lost then.
  */
-export function newsInbox(isKept: (message: Message) => boolean, maxBytes = maxWaitingBytes): NewsInbox {
+export function newsInbox(
+  isKept: (message: Message) => boolean,
+  maxBytes = maxWaitingBytes,
+  shared = processLimit,
+): NewsInbox {
   let items: News[] = [];
   let bytes = 0;
   let closed = false;
   let wake = () => {};
   const sizeOf = (news: News) => (news === 'look' ? 0 : news.bytes.byteLength + messageBytes);
+  const count = (more: number) => {
+    bytes += more;
+    shared.waiting += more;
+  };
   return {
     put(news) {
       if (closed) return;
       items.push(news);
-      bytes += sizeOf(news);
-      if (bytes > maxBytes) {
+      count(sizeOf(news));
+      if (bytes > maxBytes || shared.waiting > shared.most) {
         items = ['look', ...items.filter((each) => each !== 'look' && isKept(each))];
-        bytes = items.reduce((sum, each) => sum + sizeOf(each), 0);
+        count(items.reduce((sum, each) => sum + sizeOf(each), 0) - bytes);
       }
       wake();
     },
@@ -49,12 +67,13 @@ export function newsInbox(isKept: (message: Message) => boolean, maxBytes = maxW
       if (closed) return 'closed';
       const news = items.shift();
       if (news === undefined) return 'silence';
-      bytes -= sizeOf(news);
+      count(-sizeOf(news));
       return news;
     },
     close() {
       closed = true;
       items = [];
+      count(-bytes);
       wake();
     },
   };

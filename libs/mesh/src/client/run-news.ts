@@ -51,6 +51,7 @@ class RunNews {
         for (const { onMessage } of this.#listeners.get(watchOf(message.subject)) ?? []) onMessage(message);
       },
       {
+        skipsLarge: true,
         onGap: (subject) => this.#reportGap(subject),
         onLost: () => {
           forget();
@@ -101,6 +102,6 @@ export async function listenToRun(
   const news = runNewsOf(mesh);
   if (starterOf(ref.invocationId) === news.starter) return await news.listen(pattern, listener);
   const { onMessage, onGap } = listener;
-  const subscription = await mesh.bus.subscribe(pattern, onMessage, { onGap });
+  const subscription = await mesh.bus.subscribe(pattern, onMessage, { onGap, skipsLarge: true });
   return () => void subscription.stop();
 }

@@ -25,9 +25,10 @@ import { sealAnswers } from '../answers/sealed-answers.ts';
 import type { Mesh } from '../mesh/mesh.ts';
 import { rootOf } from '../mesh/root-agent.ts';
 import { tooManyWaiting } from '../mesh/run-limits.ts';
+import type { OutlineOptions } from '../messages/read-log.ts';
 import { runHeader } from '../messages/run-header.ts';
 import { assertResumable } from '../runs/check-continuation.ts';
-import { onlyRootSpeaks, readForSpeaker, speakerOf } from '../runs/next-speaker.ts';
+import { onlyRootSpeaks, speakerOf } from '../runs/next-speaker.ts';
 import { isUp } from './is-up.ts';
 import type { NumberedEvent } from './log-reader.ts';
 import { newInvocationId } from './run-news.ts';
@@ -59,7 +60,7 @@ export interface RunRequest {
   caller?: Caller;
 }
 
-export interface RunOptions {
+export interface RunOptions extends OutlineOptions {
   /** Stops watching; the run itself goes on. */
   signal?: AbortSignal;
   /** Time limit of the whole run, in ms; after it, work on the run stops. Default: none. */
@@ -110,6 +111,7 @@ const optionNames: OptionNames<RunOptions> = {
   headers: true,
   whenAbsent: true,
   ids: true,
+  outlineAbove: true,
 };
 
 /** A run that was accepted: from now on it survives every crash. */
@@ -152,24 +154,25 @@ export async function startRun(
   assertOptions('startRun', options, optionNames);
   if (request.runConfig) readRunConfig(request.runConfig);
   const { app, user, session, invocationId: continued, caller, ...rest } = request;
-  const { signal, timeoutMs, whenAbsent = 'reject' } = options;
+  const { signal, timeoutMs, outlineAbove, whenAbsent = 'reject' } = options;
   const ref: SessionRef = { appName: app, userId: user, sessionId: session };
   const root = await rootOf(mesh, app);
   // Asked at once where no other agent can get the message.
   const rootIsUp = whenAbsent === 'reject' && onlyRootSpeaks(mesh, root) ? isUp(mesh, root.name) : undefined;
   rootIsUp?.catch(() => {});
-  const [view, recent] = await Promise.all([mesh.sessions.leases.look(ref), readForSpeaker(mesh, root, ref)]);
+  const view = await mesh.sessions.leases.look(ref);
   if (!view) throw noSession(ref);
   if (continued === undefined) assertRoom(mesh, ref, view);
   const { message } = request;
   if (continued !== undefined) assertResumable(root);
   const sealed = await sealAnswers(mesh, ref, message);
   const askingEvents = await checkMessage(mesh, ref, message, { answeredBy: request.answeredBy, continued });
-  const agent = await speakerOf(mesh, root, recent, { message, askingEvents });
+  const agent = await speakerOf(mesh, root, { ...ref, seq: view.seq }, { message, askingEvents });
   const run = options.ids ?? newRunIds(mesh, continued);
   const identity = caller && (await mesh.callers?.sign({ ...ref, ...run }, caller));
   const from = run.resume === undefined ? undefined : messageEventId(run, session);
-  const watching = watchInvocation(mesh, { ...ref, ...run }, { afterSeq: view.seq, from, signal });
+  const watched = { afterSeq: view.seq, from, signal, outlineAbove };
+  const watching = watchInvocation(mesh, { ...ref, ...run }, watched);
   try {
     const looking = whenAbsent === 'enqueue' || (agent === root.name && rootIsUp) || isUp(mesh, agent);
     const [isThere, { events: numbered, end }] = await Promise.all([looking, watching]);

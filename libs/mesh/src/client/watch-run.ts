@@ -1,8 +1,9 @@
 import { endOfRun, type InvocationRef } from '@agentmesh/agent/internal';
 import { type InvocationEnd, unlessAborted } from '@agentmesh/protocol';
 import type { Mesh } from '../mesh/mesh.ts';
+import { logged, type OutlineOptions } from '../messages/read-log.ts';
 import { askSilentHolder, startNext } from '../runs/run-queue.ts';
-import { LogReader, type NumberedEvent } from './log-reader.ts';
+import { LogReader, type LogReaderOptions, type NumberedEvent } from './log-reader.ts';
 import { type NewsInbox, newsInbox } from './news-inbox.ts';
 import { publisherCheck } from './news-publisher.ts';
 import { isEnd, readNews } from './read-news.ts';
@@ -11,15 +12,9 @@ import { listenToRun } from './run-news.ts';
 /** Time without news after which the log is read, in ms: a message may have been lost with a connection. */
 const silenceMs = 5_000;
 
-export interface WatchOptions {
-  /** Number of the last event of the session that the caller knows. */
-  afterSeq: number;
+export interface WatchOptions extends LogReaderOptions {
   /** True if the invocation may have begun: its events in the log come first. */
   catchUp?: boolean;
-  /** Id of the event after which the wanted events begin; default: all events are wanted. */
-  from?: string | undefined;
-  /** Stops watching at once. */
-  signal?: AbortSignal | undefined;
 }
 
 export interface Watch {
@@ -31,13 +26,15 @@ export interface Watch {
 /**
  * Watches a run of an invocation from `afterSeq` on. News come as messages. When a message is missing, the
  * events are read from the log, so every committed event comes once and in order, also for a slow reader.
- * Pieces of events pass as they come.
+ * Pieces of events pass as they come, unless a piece is too large for a message of the broker. `signal` stops the
+ * watching at once.
  */
 export async function watchInvocation(
   mesh: Mesh,
   ref: InvocationRef,
-  { afterSeq, catchUp = false, from, signal }: WatchOptions,
+  { catchUp = false, ...options }: WatchOptions,
 ): Promise<Watch> {
+  const { signal } = options;
   const inbox = newsInbox(isEnd);
   const fateOf = publisherCheck(mesh, ref.appName);
   const stopListening = await listenToRun(mesh, ref, {
@@ -65,9 +62,9 @@ export async function watchInvocation(
   if (signal?.aborted) onAbort();
 
   async function* events(): AsyncGenerator<NumberedEvent, void, void> {
-    const log = new LogReader(mesh, ref, afterSeq, signal, from);
+    const log = new LogReader(mesh, ref, options);
     try {
-      const invocationEnd = yield* follow(mesh, ref, log, inbox, signal);
+      const invocationEnd = yield* follow(mesh, ref, log, inbox, options);
       if (invocationEnd) end.resolve(invocationEnd);
     } catch (error) {
       end.reject(error);
@@ -88,7 +85,7 @@ async function* follow(
   ref: InvocationRef,
   log: LogReader,
   inbox: NewsInbox,
-  signal: AbortSignal | undefined,
+  { signal, outlineAbove }: WatchOptions,
 ): AsyncGenerator<NumberedEvent, InvocationEnd | undefined, void> {
   for (;;) {
     const message = await inbox.take(silenceMs);
@@ -101,10 +98,10 @@ async function* follow(
       if (!ended) continue;
       // Events that were committed between the two reads.
       yield* log.read();
-      return { ...ended, lastSeq: log.seen };
+      return { ...ended, ...(ref.resume !== undefined && { resume: ref.resume }), lastSeq: log.seen };
     }
     const news = readNews(message);
-    if (news?.event) yield* passOn(news.event, log);
+    if (news?.event) yield* passOn(news.event, log, { chars: message.bytes.length, outlineAbove });
     // The end of an earlier run may be delivered again.
     if (!news?.end || news.end.resume !== ref.resume) continue;
     // Some publishers of an end do not know the last event: they give 0.
@@ -131,11 +128,12 @@ async function askForSilentWork(mesh: Mesh, ref: InvocationRef): Promise<void> {
 async function* passOn(
   { event, seq }: NumberedEvent,
   log: LogReader,
+  { chars, outlineAbove }: { chars: number } & OutlineOptions,
 ): AsyncGenerator<NumberedEvent, void, void> {
   if (seq === undefined) {
     if (log.hasBegun) yield { event };
   } else if (seq === log.seen + 1) {
     log.seen = seq;
-    if (log.wants(event)) yield { event, seq };
+    if (log.wants(event)) yield logged({ event, seq, chars }, outlineAbove);
   } else if (seq > log.seen) yield* log.read();
 }

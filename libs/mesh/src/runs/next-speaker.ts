@@ -1,5 +1,5 @@
-import { getFunctionCalls, type Session } from '@agentmesh/agent';
-import { logIndex, noSession, noteUnread, pathOf, unreadBefore } from '@agentmesh/agent/internal';
+import { getFunctionCalls } from '@agentmesh/agent';
+import { logIndex, noSession, noteUnread, pathOf } from '@agentmesh/agent/internal';
 import {
   type AgentCard,
   type Event,
@@ -14,11 +14,14 @@ import { agentCard, agentCards } from '../mesh/cards.ts';
 import type { Mesh } from '../mesh/mesh.ts';
 import { rootOf } from '../mesh/root-agent.ts';
 import { serviceName } from '../mesh/service-name.ts';
+import { readLog } from '../messages/read-log.ts';
 
 /** Number of events in which the last speaker is looked for first. */
 const recentEvents = 20;
 /** Number of older events that are then read at a time. */
 const pageSize = 200;
+/** Size from which events are looked at as outlines, in characters. */
+const outlineAbove = 16_384;
 
 /**
  * Returns the agent that gets the next message of a session. @throws MeshError `not_found` for an app or
@@ -30,26 +33,12 @@ export async function speakerFor(
 ): Promise<string> {
   const ref: SessionRef = { appName: app, userId: user, sessionId: session };
   const root = await rootOf(mesh, app);
-  const [view, recent, askingEvents] = await Promise.all([
+  const [view, askingEvents] = await Promise.all([
     mesh.sessions.leases.look(ref),
-    readForSpeaker(mesh, root, ref),
     askedFor(mesh, ref, message),
   ]);
   if (!view) throw noSession(ref);
-  return await speakerOf(mesh, root, recent, { message, askingEvents });
-}
-
-/**
- * Reads a session with the events that {@link speakerOf} looks at first. Returns undefined where no events are
- * needed, and for a session that does not exist.
- */
-export async function readForSpeaker(
-  mesh: Mesh,
-  root: AgentCard,
-  ref: SessionRef,
-): Promise<Session | undefined> {
-  if (onlyRootSpeaks(mesh, root)) return undefined;
-  return await mesh.sessions.getSession({ ...ref, config: { numRecentEvents: recentEvents } });
+  return await speakerOf(mesh, root, { ...ref, seq: view.seq }, { message, askingEvents });
 }
 
 /** Tells whether no agent but the root can keep the conversation: nobody needs to look for the last speaker. */
@@ -66,26 +55,22 @@ export function onlyRootSpeaks(mesh: Mesh, root: AgentCard): boolean {
 export async function speakerOf(
   mesh: Mesh,
   root: AgentCard,
-  session: Session | undefined,
+  { seq, ...ref }: SessionRef & { seq: number },
   { message, askingEvents }: { message: unknown; askingEvents: readonly Event[] },
 ): Promise<string> {
   const asker = askerOf(mesh, message, askingEvents);
   if (asker !== undefined) return asker;
-  if (!session) return root.name;
-  const { events } = session;
-  noteUnread(events, unreadBefore(session));
-  const ref = { appName: session.appName, userId: session.userId, sessionId: session.id };
-  let speaker = lastSpeaker(mesh, root, events);
-  for (let last = unreadBefore(session); speaker === undefined && last > 0; last -= pageSize) {
-    const afterSeq = Math.max(last - pageSize, 0);
-    const page = await mesh.sessions.log.readEvents({ ...ref, afterSeq, limit: last - afterSeq });
-    speaker = lastSpeaker(
-      mesh,
-      root,
-      page.map(({ event }) => event),
-    );
+  if (onlyRootSpeaks(mesh, root)) return root.name;
+  let size = recentEvents;
+  for (let lastSeq = seq; lastSeq > 0; lastSeq -= size, size = pageSize) {
+    const afterSeq = Math.max(lastSeq - size, 0);
+    const events: Event[] = [];
+    for await (const { event } of readLog(mesh, ref, { afterSeq, lastSeq, outlineAbove })) events.push(event);
+    noteUnread(events, afterSeq);
+    const speaker = lastSpeaker(mesh, root, events);
+    if (speaker !== undefined) return speaker;
   }
-  return speaker ?? root.name;
+  return root.name;
 }
 
 /** Returns the last speaker among the agents that keep a conversation. */

@@ -23,7 +23,12 @@ import {
   storedEventOf,
 } from './event-log.ts';
 import type { RetentionOf } from './scripts/retention.ts';
-import { appendHistoryScript, readScript, readTurnScript } from './scripts/session-scripts.ts';
+import {
+  appendHistoryScript,
+  readScript,
+  readTurnScript,
+  readWithinScript,
+} from './scripts/session-scripts.ts';
 import type { SessionPlace } from './session-place.ts';
 import { splitDelta, stateOf } from './state-delta.ts';
 
@@ -149,10 +154,17 @@ export class RedisSessionLog implements SessionLog {
     assertCount('limit', limit);
     const key = this.#keys.events(request);
     if (limit === 0) return [];
+    if (request.maxChars !== undefined) return await this.#readWithin(key, afterSeq, limit, request.maxChars);
     const log = await this.#connection.read(key, (redis) =>
       redis.xrange(key, `0-${afterSeq + 1}`, '+', 'COUNT', limit),
     );
     return log.map(storedEventOf);
+  }
+
+  async #readWithin(events: string, after: number, limit: number, most: number): Promise<StoredEvent[]> {
+    const call = readWithinScript.call({ events, after, limit, most });
+    const log = await this.#connection.script<LogEntry[]>(...call);
+    return log.map((entry) => ({ ...storedEventOf(entry), chars: entry[1][1]?.length ?? 0 }));
   }
 
   /** Reads the events with `after` < seq <= `last`. */

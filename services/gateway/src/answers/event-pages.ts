@@ -1,29 +1,23 @@
 import type { StoredEvent } from '@agentmesh/agent/internal';
 import type { SessionRef } from '@agentmesh/protocol';
 import type { GatewayContext } from '../context/context.ts';
-import type { Parts } from '../context/large-answers.ts';
-import { PageSize } from './page-size.ts';
 
-/**
- * Reads the events of a session after the number `after` up to the number `last`, in pages, and makes a text of each
- * page. An event may be large, so the first page is small, and the next one as large as the bytes of the page before
- * allow.
- */
+/** The most events of a page, and their characters together; one event may have more. */
+const page = { limit: 200, maxChars: 524_288 };
+
+/** Reads the events of a session after the number `after` up to the number `last`, in pages, and makes a text of each. */
 export function* eventPages(
   { mesh }: GatewayContext,
   ref: SessionRef,
   { after, last }: { after: number; last: number },
   textOf: (page: readonly StoredEvent[]) => string,
-): Parts {
-  const size = new PageSize({ first: 10, most: 200 });
+): Generator<() => Promise<string>, void, void> {
   for (let at = after; at < last; ) {
     yield async () => {
-      const limit = Math.min(size.next, last - at);
-      const page = await mesh.sessions.log.readEvents({ ...ref, afterSeq: at, limit });
-      at = page.at(-1)?.seq ?? last;
-      const text = textOf(page.filter(({ seq }) => seq <= last));
-      size.note(limit, text.length);
-      return text;
+      const range = { afterSeq: at, limit: Math.min(page.limit, last - at), maxChars: page.maxChars };
+      const events = await mesh.sessions.log.readEvents({ ...ref, ...range });
+      at = events.at(-1)?.seq ?? last;
+      return textOf(events);
     };
   }
 }

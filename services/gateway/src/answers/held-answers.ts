@@ -30,7 +30,7 @@ export function holdAnswers(server: FastifyInstance, { held, unreadMs, log }: He
     if (typeof payload !== 'string' && !Buffer.isBuffer(payload)) return payload;
     if (Buffer.byteLength(payload) <= sliceBytes) return payload;
     const bytes = Buffer.from(payload);
-    reply.raw.once('close', held.hold(bytes.length, adviceFor(reply)));
+    reply.raw.once('close', held.hold(bytes.length, adviceFor(reply)).release);
     reply.header('content-length', bytes.length);
     return guarded(slicesOf(bytes), () => cut(reply), unreadMs);
   });

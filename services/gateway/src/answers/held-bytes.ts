@@ -1,51 +1,140 @@
-import { setTimeout as delay } from 'node:timers/promises';
 import { MeshError } from '@agentmesh/protocol';
 
-/** Pause between two looks for room, in ms. */
-const pauseMs = 50;
+interface HeldBytesOptions {
+  /** Bytes that are held at the same time; one answer may be larger. */
+  most: number;
+  /** Longest time for which an answer waits for room, in ms. */
+  waitMs: number;
+  /** Number of answers of one name that wait, and of all names; further ones are refused at once. */
+  mostOfOne: number;
+  mostWaiting: number;
+}
 
-/** The bytes of large answers that wait for their clients. */
+/** The bytes of one answer. */
+export interface Hold {
+  readonly bytes: number;
+  /** Takes more or fewer bytes. Returns false, and changes nothing, if there is no room for more. */
+  resize(bytes: number): boolean;
+  /** Lets the bytes go; a second call changes nothing. */
+  release(): void;
+}
+
+interface Waiter {
+  name: string;
+  bytes: number;
+  go(): void;
+}
+
+/** The bytes of large answers that wait for their clients. Answers wait for room in the order in which they came. */
 export class HeldBytes {
-  readonly #most: number;
+  readonly #options: HeldBytesOptions;
+  readonly #waiting = new Set<Waiter>();
   #held = 0;
 
-  /** @param most bytes that are held at the same time; one answer may be larger */
-  constructor(most: number) {
-    this.#most = most;
+  constructor(options: HeldBytesOptions) {
+    this.#options = options;
+  }
+
+  /** Holds the bytes of an answer. Returns undefined if there is no room, or if others wait for it. */
+  tryHold(bytes: number): Hold | undefined {
+    return this.#waiting.size === 0 && this.#hasRoom(bytes) ? this.#hold(bytes) : undefined;
   }
 
   /**
-   * Holds the bytes of an answer that has not begun, or of its first part.
+   * Holds the bytes of an answer whose bytes are in memory.
    *
-   * @returns a function that lets them go; a second call changes nothing
-   * @throws MeshError `resource_exhausted` when too many bytes are held
+   * @throws MeshError `resource_exhausted` when there is no room
    */
-  hold(bytes: number, advice: string): () => void {
-    if (this.#held > 0 && this.#held + bytes > this.#most) {
-      throw new MeshError(
-        'resource_exhausted',
-        `the answer has ${bytes} bytes, and clients have ${this.#held} bytes of others to read; ${advice}`,
-      );
-    }
-    return this.#add(bytes);
+  hold(bytes: number, advice: string): Hold {
+    const hold = this.tryHold(bytes);
+    if (hold) return hold;
+    throw this.#tooMuch(bytes, advice);
   }
 
-  /** Holds the bytes of a further part of an answer. Returns undefined when there is no room for `waitMs`. */
-  async holdNext(bytes: number, waitMs: number): Promise<(() => void) | undefined> {
-    const giveUpAt = performance.now() + waitMs;
-    while (this.#held > 0 && this.#held + bytes > this.#most) {
-      if (performance.now() > giveUpAt) return undefined;
-      await delay(pauseMs);
-    }
-    return this.#add(bytes);
+  /**
+   * Waits for room for an answer whose bytes are not in memory.
+   *
+   * @throws MeshError `resource_exhausted` when there is no room in time, or when too many wait; the reason of the
+   * signal
+   */
+  async wait(
+    name: string,
+    bytes: number,
+    { advice, signal }: { advice: string; signal: AbortSignal },
+  ): Promise<Hold> {
+    const hold = this.tryHold(bytes);
+    if (hold) return hold;
+    const { waitMs, mostOfOne, mostWaiting } = this.#options;
+    const ofName = [...this.#waiting].filter((each) => each.name === name).length;
+    if (ofName >= mostOfOne || this.#waiting.size >= mostWaiting) throw this.#tooMuch(bytes, advice);
+    return await new Promise<Hold>((resolve, reject) => {
+      const leave = (error: unknown) => {
+        settle();
+        reject(error);
+        this.#admit();
+      };
+      const onAbort = () => leave(signal.reason);
+      const timer = setTimeout(() => leave(this.#tooMuch(bytes, advice)), waitMs);
+      const settle = () => {
+        clearTimeout(timer);
+        signal.removeEventListener('abort', onAbort);
+        this.#waiting.delete(waiter);
+      };
+      const waiter: Waiter = {
+        name,
+        bytes,
+        go: () => {
+          settle();
+          resolve(this.#hold(bytes));
+        },
+      };
+      this.#waiting.add(waiter);
+      signal.addEventListener('abort', onAbort, { once: true });
+      if (signal.aborted) onAbort();
+    });
   }
 
-  #add(bytes: number): () => void {
+  #hasRoom(bytes: number): boolean {
+    return this.#held <= 0 || this.#held + bytes <= this.#options.most;
+  }
+
+  #hold(bytes: number): Hold {
     let count = bytes;
     this.#held += count;
-    return () => {
-      this.#held -= count;
-      count = 0;
+    const change = (to: number) => {
+      this.#held += to - count;
+      count = to;
     };
+    return {
+      get bytes() {
+        return count;
+      },
+      resize: (to) => {
+        const isLess = to < count;
+        const isFree = isLess || this.#held === count || this.#hasRoom(to - count);
+        if (isFree) change(to);
+        if (isLess) this.#admit();
+        return isFree;
+      },
+      release: () => {
+        change(0);
+        this.#admit();
+      },
+    };
+  }
+
+  /** Lets those go for whom there is room, in order. */
+  #admit(): void {
+    for (const waiter of this.#waiting) {
+      if (!this.#hasRoom(waiter.bytes)) return;
+      waiter.go();
+    }
+  }
+
+  #tooMuch(bytes: number, advice: string): MeshError {
+    return new MeshError(
+      'resource_exhausted',
+      `the answer has ${bytes} bytes, and clients have ${this.#held} bytes of others to read; ${advice}`,
+    );
   }
 }

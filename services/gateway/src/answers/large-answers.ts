@@ -1,18 +1,19 @@
 import { Readable } from 'node:stream';
+import { setTimeout as delay } from 'node:timers/promises';
 import type { Logger } from '@agentmesh/service';
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import type { LargeAnswers, Parts } from '../context/large-answers.ts';
+import type { LargeAnswers, LargeRead, Parts } from '../context/large-answers.ts';
 import { FairTurns } from './fair-turns.ts';
 import { adviceFor, sliceBytes, slicesOf } from './held-answers.ts';
-import type { HeldBytes } from './held-bytes.ts';
+import type { HeldBytes, Hold } from './held-bytes.ts';
 
 /**
  * The reads that are at work at once: each may have a part of a session in memory several times, as bytes, as objects
  * and as text, and Redis answers all of them within its time limit.
  */
 const reads = { atOnce: 2, waitMs: 20_000, mostOfOne: 100, most: 2_000 };
-/** Time for which a part waits until other clients have read theirs, in ms. */
-const roomMs = 2_000;
+/** Time for which a further part waits until other clients have read theirs, and the pause between two looks, in ms. */
+const room = { waitMs: 2_000, pauseMs: 50 };
 
 interface LargeAnswersOptions {
   held: HeldBytes;
@@ -21,36 +22,85 @@ interface LargeAnswersOptions {
   log: Pick<Logger, 'warn'>;
 }
 
+/** What was read, and the hold of its bytes if it is large. */
+interface Kept<T> {
+  value: T;
+  hold: Hold | undefined;
+}
+
 /** Returns the way to read and to send what may be large, in bounded memory. */
 export function largeAnswers({ held, nameOf, log }: LargeAnswersOptions): LargeAnswers {
   const turns = new FairTurns(reads);
+  const wholeTurns = new FairTurns({ ...reads, atOnce: 1 });
   const inTurn = <T>(request: FastifyRequest, work: () => Promise<T>) => turns.run(nameOf(request), work);
 
-  async function send(request: FastifyRequest, reply: FastifyReply, parts: Parts): Promise<FastifyReply> {
-    const beginning = await inTurn(request, () => firstParts(parts));
-    if (beginning.isAll) return reply.send(beginning.bytes);
-    let release: (() => void) | undefined = held.hold(beginning.bytes.length, adviceFor(reply));
-    reply.raw.once('close', () => release?.());
+  /** Reads, and holds the bytes. Without room it forgets what it has read, waits for room, and reads again. */
+  async function keep<T, R>(
+    request: FastifyRequest,
+    { read, sizeOf, use }: Pick<LargeRead<T>, 'read' | 'sizeOf'> & { use: (kept: Kept<T>) => R },
+    waiting: { advice: string; signal: AbortSignal },
+  ): Promise<R> {
+    const first = await inTurn(request, async () => {
+      const value = await read();
+      const size = sizeOf(value);
+      const hold = size > sliceBytes ? held.tryHold(size) : undefined;
+      return hold || size <= sliceBytes ? { size, used: [use({ value, hold })] as const } : { size };
+    });
+    if (first.used) return first.used[0];
+    const hold = await held.wait(nameOf(request), first.size, waiting);
+    try {
+      return await inTurn(request, async () => {
+        const value = await read();
+        hold.resize(sizeOf(value));
+        return use({ value, hold });
+      });
+    } catch (error) {
+      hold.release();
+      throw error;
+    }
+  }
+
+  async function send(
+    request: FastifyRequest,
+    reply: FastifyReply,
+    make: () => Parts,
+  ): Promise<FastifyReply> {
+    using client = untilGone(reply);
+    const waiting = { advice: adviceFor(reply), signal: client.signal };
+    const first: LargeRead<Beginning> = {
+      read: () => firstParts(make()),
+      sizeOf: ({ bytes }) => bytes?.length ?? 0,
+      encode: ({ bytes }) => bytes ?? Buffer.alloc(0),
+    };
+    const { value: beginning, hold } = await keep(request, { ...first, use: (kept) => kept }, waiting);
+    const { isAll, parts } = beginning;
+    if (isAll && !hold) return reply.send(beginning.bytes);
+    reply.raw.once('close', () => hold?.release());
+    if (isAll) reply.header('content-length', beginning.bytes?.length);
     const nextPart = () =>
       inTurn(request, async () => {
-        release?.();
         const next = parts.next();
         if (next.done) return undefined;
         const bytes = Buffer.from(await next.value());
-        release = await held.holdNext(bytes.length, roomMs);
-        if (release) return bytes;
-        throw new Error('other clients do not read their answers');
+        const giveUpAt = performance.now() + room.waitMs;
+        // The hold does not become smaller: the room might be gone when a further part is large.
+        while (hold && bytes.length > hold.bytes && !hold.resize(bytes.length)) {
+          if (performance.now() > giveUpAt) throw new Error('other clients do not read their answers');
+          await delay(room.pauseMs);
+        }
+        return bytes;
       });
 
     async function* all() {
       try {
-        for (let part = take(beginning); part; part = await nextPart()) yield* slicesOf(part);
+        for (let part = take(beginning); part; part = isAll ? undefined : await nextPart())
+          yield* slicesOf(part);
       } catch (error) {
         // The status was sent already, so the client learns of the end by the missing rest.
         log.warn({ err: error, route: request.routeOptions.url }, 'could not send the rest of an answer');
         reply.raw.destroy();
       } finally {
-        release?.();
+        hold?.release();
       }
     }
     return reply.send(Readable.from(all(), { objectMode: false, highWaterMark: sliceBytes }));
@@ -58,26 +108,46 @@ export function largeAnswers({ held, nameOf, log }: LargeAnswersOptions): LargeA
 
   return {
     read: inTurn,
+    readWhole: (request, work) => wholeTurns.run(nameOf(request), work),
+    async readHeld(request, { encode, ...what }, signal) {
+      const use = ({ value, hold }: Kept<Parameters<typeof encode>[0]>) => {
+        const bytes = encode(value);
+        hold?.resize(bytes.length);
+        return { bytes, release: () => hold?.release() };
+      };
+      return await keep(request, { ...what, use }, { advice: 'read on from the last id that came', signal });
+    },
     sendJson: (request, reply, parts) => send(request, reply.type('application/json; charset=utf-8'), parts),
     sendLines: (request, reply, parts) => send(request, reply.type('application/x-ndjson'), parts),
   };
+}
+
+/** Returns a signal that aborts when the client has gone. */
+function untilGone({ raw }: FastifyReply): Disposable & { signal: AbortSignal } {
+  const gone = new AbortController();
+  const onClose = () => gone.abort();
+  raw.once('close', onClose);
+  if (raw.destroyed) onClose();
+  return { signal: gone.signal, [Symbol.dispose]: () => raw.off('close', onClose) };
 }
 
 interface Beginning {
   bytes: Buffer | undefined;
   /** True if no part follows. */
   isAll: boolean;
+  /** The rest. */
+  parts: Parts;
 }
 
 /** Reads parts until they are all, or large. */
-async function firstParts(parts: Parts): Promise<{ bytes: Buffer; isAll: boolean }> {
+async function firstParts(parts: Parts): Promise<Beginning> {
   const texts: string[] = [];
   for (let length = 0; length <= sliceBytes; length += texts.at(-1)?.length ?? 0) {
     const next = parts.next();
-    if (next.done) return { bytes: Buffer.from(texts.join('')), isAll: true };
+    if (next.done) return { bytes: Buffer.from(texts.join('')), isAll: true, parts };
     texts.push(await next.value());
   }
-  return { bytes: Buffer.from(texts.join('')), isAll: false };
+  return { bytes: Buffer.from(texts.join('')), isAll: false, parts };
 }
 
 /** Returns the bytes, which their holder then forgets. */

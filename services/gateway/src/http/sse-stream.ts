@@ -6,6 +6,8 @@ import { MeshError } from '@agentmesh/protocol';
  * thinks.
  */
 const keepAliveMs = 15_000;
+/** Size of the slices in which large frames are sent, in bytes. */
+const sliceBytes = 65_536;
 /** Time that a client has for the rest when the gateway cannot wait any longer, in ms. */
 const lastMs = 1_000;
 
@@ -40,13 +42,19 @@ export interface SseStream {
    * @throws MeshError `resource_exhausted` when the client has not read for `unreadMs`
    */
   send(frame: SseFrame): Promise<void>;
+  /**
+   * Sends the bytes of whole frames in slices, each when the client has taken the one before.
+   *
+   * @throws MeshError as `send`
+   */
+  sendBytes(frames: Buffer): Promise<void>;
   /** Ends the answer, and the connection if the client does not read the rest in time. */
   close(last?: SseFrame): void;
 }
 
 export function openSse(raw: ServerResponse, options: SseOptions): SseStream {
   const { headers, signal, unreadMs, stopping, idPlace } = options;
-  const textOf = idPlace === 'before' ? blockWithId : blockAndId;
+  const textOf = (frame: SseFrame) => frameText(frame, idPlace);
   raw.writeHead(200, {
     'content-type': 'text/event-stream',
     'cache-control': 'no-cache',
@@ -60,15 +68,20 @@ export function openSse(raw: ServerResponse, options: SseOptions): SseStream {
   raw.once('close', () => clearInterval(keepAlive));
   if (raw.destroyed) clearInterval(keepAlive);
   let patience = unreadMs;
+  const write = async (chunk: string | Buffer) => {
+    if (raw.write(chunk) || signal.aborted) return;
+    if (await drained(raw, signal, unreadMs)) return;
+    patience = lastMs;
+    throw new MeshError(
+      'resource_exhausted',
+      `nothing was read for ${unreadMs} ms; read on from the last id that came`,
+    );
+  };
   return {
-    async send(frame) {
-      if (raw.write(textOf(frame)) || signal.aborted) return;
-      if (await drained(raw, signal, unreadMs)) return;
-      patience = lastMs;
-      throw new MeshError(
-        'resource_exhausted',
-        `nothing was read for ${unreadMs} ms; read on from the last id that came`,
-      );
+    send: async (frame) => await write(textOf(frame)),
+    async sendBytes(frames) {
+      for (let at = 0; at < frames.length && !signal.aborted; at += sliceBytes)
+        await write(frames.subarray(at, at + sliceBytes));
     },
     close(last) {
       clearInterval(keepAlive);
@@ -77,6 +90,11 @@ export function openSse(raw: ServerResponse, options: SseOptions): SseStream {
       if (!raw.writableFinished && !raw.destroyed) cutWhenUnread(raw, patience, stopping);
     },
   };
+}
+
+/** Returns the text of a frame, with its id at this place. */
+export function frameText(frame: SseFrame, idPlace: SseOptions['idPlace']): string {
+  return idPlace === 'before' ? blockWithId(frame) : blockAndId(frame);
 }
 
 /** Returns a block with data only. */

@@ -4,7 +4,7 @@ import type { FastifyRequest } from 'fastify';
 import { z } from 'zod';
 import type { GatewayContext } from '../context/context.ts';
 import { readSession } from './params.ts';
-import { requireSession } from './require-session.ts';
+import { requireLog } from './require-session.ts';
 
 const number = z
   .string()
@@ -55,7 +55,7 @@ function readQuery<T>(schema: z.ZodType<T>, request: FastifyRequest): T {
  * `not_found`
  */
 export async function readOwner(context: GatewayContext, ref: ArtifactRef): Promise<ArtifactRef> {
-  if (!ref.filename.startsWith('user:')) await requireSession(context, ref, { numRecentEvents: 0 });
+  if (!ref.filename.startsWith('user:')) await requireLog(context, ref);
   return ref;
 }
 

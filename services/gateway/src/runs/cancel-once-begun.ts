@@ -10,12 +10,12 @@ const pauseMs = 200;
 
 /**
  * Cancels a run whose client has left, as soon as it has begun, so that its message is in the log. A run that no replica
- * takes is ended then; one that continues an invocation may still begin.
+ * takes is ended then.
  */
 export async function cancelOnceBegun({ mesh, stopping }: GatewayContext, ref: InvocationRef): Promise<void> {
   for (let attempt = 1; !stopping.aborted; attempt += 1) {
     try {
-      const untaken = attempt === maxAttempts && ref.resume === undefined;
+      const untaken = attempt === maxAttempts;
       await cancelInvocation(mesh, ref, 'its client has gone away', { untaken });
       return;
     } catch (error) {

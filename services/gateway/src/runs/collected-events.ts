@@ -27,9 +27,10 @@ export class CollectedEvents implements Disposable {
   }
 
   /** Adds an event. A piece of an event is left out. */
-  add({ event, seq }: NumberedEvent): void {
+  add({ event, seq, isOutline }: NumberedEvent): void {
     if (seq === undefined) return;
     this.#seqs.push(seq);
+    if (isOutline) this[Symbol.dispose]();
     if (!this.#texts) return;
     const text = JSON.stringify(event);
     if (this.#kept + text.length > most.ofRun || keptOfAll + text.length > most.ofAll) {

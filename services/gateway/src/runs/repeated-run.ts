@@ -7,7 +7,7 @@ import { z } from 'zod';
 import { anyCaller, callerOf, countedAs } from '../access/caller.ts';
 import type { GatewayContext } from '../context/context.ts';
 import { idsOf } from '../http/request-ids.ts';
-import type { StreamedRun } from './stream-run.ts';
+import { outlineAbove, type StreamedRun } from './stream-run.ts';
 
 const headers = z.object({
   'idempotency-key': z
@@ -22,7 +22,11 @@ const noteSchema = z.object({
 });
 
 /** A run that a client has asked for, or that it asks for again. */
-export type AcceptedRun = Pick<StreamedRun, 'numbered' | 'end'> & { ref: InvocationRef };
+export type AcceptedRun = Pick<StreamedRun, 'numbered' | 'end'> & {
+  ref: InvocationRef;
+  /** True for a run of an earlier request: pieces of events that came before are missing. */
+  isRepeated: boolean;
+};
 
 /** A request to run with a key of the client (the header `Idempotency-Key`). */
 export interface RepeatableRun {
@@ -78,8 +82,8 @@ export async function readRepeatable(
       const ids = idsOf(request);
       ids.invocationId = known.invocationId;
       try {
-        const { numbered, end } = await followRun(mesh, ref, { signal });
-        return { ref, numbered, end };
+        const { numbered, end } = await followRun(mesh, ref, { signal, outlineAbove });
+        return { ref, numbered, end, isRepeated: true };
       } catch (error) {
         if (MeshError.from(error).code === 'not_found') return undefined;
         throw error;

@@ -1,15 +1,24 @@
 import { randomUUID } from 'node:crypto';
-import { auditRefusedMessage, newRunIds, type RunRequest, startRun } from '@agentmesh/mesh';
+import {
+  auditRefusedMessage,
+  newRunIds,
+  type RunOptions,
+  type RunRequest,
+  type StartedRun,
+  startRun,
+} from '@agentmesh/mesh';
 import { MeshError, messageSchema, runConfigSchema, whenBusySchema } from '@agentmesh/protocol';
 import type { FastifyRequest } from 'fastify';
 import { z } from 'zod';
 import { callerOf, countedAs, personOf, vouchedCaller } from '../access/caller.ts';
 import { assertMayStart } from '../access/may-start.ts';
 import { recordRun } from '../access/record-request.ts';
+import { forgetBody } from '../answers/body-room.ts';
 import type { GatewayContext } from '../context/context.ts';
 import { idsOf, noteInvocation } from '../http/request-ids.ts';
 import { readBody } from '../params/params.ts';
 import { type AcceptedRun, type RepeatableRun, readRepeatable } from './repeated-run.ts';
+import { outlineAbove } from './stream-run.ts';
 
 /** Greatest number of model calls of one run: the default of runs without a limit. */
 const { maxLlmCalls: mostLlmCalls } = runConfigSchema.parse({});
@@ -115,23 +124,44 @@ export async function startAllowedRun(
       );
   const ids = (await repeatable?.note(fresh)) ?? fresh;
   // The same request came to another gateway at the same time.
-  if (ids.invocationId !== fresh.invocationId || ids.resume !== fresh.resume) void admitted?.drop();
-  const options = { headers: requestIds.trace, signal, ids };
-  const started = await startRun(mesh, commandOf(context, request, requested, streams), {
-    ...options,
-    ...{ timeoutMs: config.runTimeoutMs, whenAbsent: config.whenAbsent },
-  }).catch((error: unknown) => {
-    const { answeredBy } = senderOf(context, request, requested);
-    auditRefusedMessage(mesh, randomUUID(), { session, message: newMessage, answeredBy }, error);
-    // A command whose acknowledgement is missing may be in its queue.
-    if (!MeshError.from(error).retryable) void admitted?.drop();
-    throw error;
-  });
+  const isOther = ids.invocationId !== fresh.invocationId || ids.resume !== fresh.resume;
+  if (isOther) void admitted?.drop();
+  const options = { headers: requestIds.trace, signal, ids, outlineAbove };
+  const timing = { timeoutMs: config.runTimeoutMs, whenAbsent: config.whenAbsent };
+  const started = await giveCommand(context, request, requested, { streams, ...options, ...timing }).catch(
+    (error: unknown) => {
+      // A command whose acknowledgement is missing may be in its queue.
+      if (!MeshError.from(error).retryable) void admitted?.drop();
+      throw error;
+    },
+  );
+  // The run may take long, and its message may be large.
+  forgetBody(request);
   recordRun(mesh, request, { ...session, invocationId: started.invocationId });
   requestIds.invocationId = started.invocationId;
   const end = started.end.finally(() => admitted?.count());
   end.catch(() => {});
-  return { numbered: started.numbered, end, ref: { ...session, ...ids } };
+  const isRepeated = isOther || repeatable?.known !== undefined;
+  return { numbered: started.numbered, end, ref: { ...session, ...ids }, isRepeated };
+}
+
+/** Gives the message to the app. Keeps nothing of it. */
+async function giveCommand(
+  context: GatewayContext,
+  request: FastifyRequest,
+  requested: RequestedRun,
+  { streams, ...options }: RunOptions & { streams: boolean },
+): Promise<StartedRun> {
+  const { mesh } = context;
+  try {
+    return await startRun(mesh, commandOf(context, request, requested, streams), options);
+  } catch (error) {
+    const { appName, userId, sessionId, newMessage: message } = requested;
+    const { answeredBy } = senderOf(context, request, requested);
+    const session = { appName, userId, sessionId };
+    auditRefusedMessage(mesh, randomUUID(), { session, message, answeredBy }, error);
+    throw error;
+  }
 }
 
 function senderOf({ mesh }: GatewayContext, request: FastifyRequest, { appName, userId }: RequestedRun) {

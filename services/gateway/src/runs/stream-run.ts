@@ -1,11 +1,18 @@
-import type { NumberedEvent } from '@agentmesh/mesh';
-import { type InvocationEnd, MeshError } from '@agentmesh/protocol';
+import type { InvocationRef, StoredEvent } from '@agentmesh/agent/internal';
+import type { Mesh, NumberedEvent } from '@agentmesh/mesh';
+import { type Event, type InvocationEnd, MeshError } from '@agentmesh/protocol';
 import type { FastifyReply } from 'fastify';
-import type { GatewayContext } from '../context/context.ts';
+import type { HandlerContext } from '../context/route.ts';
 import { reportError } from '../http/answer-error.ts';
 import { idsOf } from '../http/request-ids.ts';
-import { openSse, type SseFrame, type SseOptions } from '../http/sse-stream.ts';
+import { dataBlock, frameText, openSse, type SseFrame, type SseOptions } from '../http/sse-stream.ts';
 import type { RunWatch } from './run-watch.ts';
+
+/**
+ * Size from which an event comes as an outline, in characters: it is read from the log when its client can take it, so
+ * that slow clients hold no more than this.
+ */
+export const outlineAbove = 32_768;
 
 /** The frames of a protocol for the events of a run. */
 export interface FrameForm {
@@ -20,8 +27,7 @@ export interface FrameForm {
 }
 
 export interface StreamedRun {
-  invocationId: string;
-  resume?: string | undefined;
+  ref: InvocationRef;
   numbered: AsyncIterable<NumberedEvent>;
   end: Promise<InvocationEnd>;
   /** Default `before`. */
@@ -34,7 +40,7 @@ export interface StreamedRun {
  * Returns the headers with which a client comes back to a run: the invocation and, if the run continues one,
  * the run.
  */
-export function runHeaders({ invocationId, resume }: Pick<StreamedRun, 'invocationId' | 'resume'>) {
+export function runHeaders({ invocationId, resume }: Pick<InvocationRef, 'invocationId' | 'resume'>) {
   return { 'x-invocation-id': invocationId, ...(resume !== undefined && { 'x-resume-id': resume }) };
 }
 
@@ -53,11 +59,12 @@ function fixedHeaders(reply: FastifyReply): Record<string, string> {
  * Returns whether the run has ended.
  */
 export async function streamRun(
-  { config, stopping, log }: GatewayContext,
+  { mesh, config, stopping, log, large }: HandlerContext,
   reply: FastifyReply,
   { signal, clientGone }: RunWatch,
-  { invocationId, resume, numbered, end, idPlace = 'before', form }: StreamedRun,
+  { ref, numbered, end, idPlace = 'before', form }: StreamedRun,
 ): Promise<boolean> {
+  const { invocationId, resume } = ref;
   const { raw, request } = reply;
   const headers = { ...fixedHeaders(reply), ...runHeaders({ invocationId, resume }) };
   const ids = { ...idsOf(request), invocationId };
@@ -71,10 +78,26 @@ export async function streamRun(
   const sendAll = async (frames: readonly object[] = []) => {
     for (const data of frames) await sse.send({ data });
   };
+  const textOf = (event: Event, id: number): string =>
+    form ? form.event(event).map(dataBlock).join('') : frameText({ data: event, id }, idPlace);
+  const sendLarge = async (seq: number) => {
+    const what = {
+      read: () => readEvent(mesh, ref, seq),
+      sizeOf: ({ chars = 0 }: StoredEvent) => chars,
+      encode: ({ event }: StoredEvent) => Buffer.from(textOf(event, seq)),
+    };
+    const { bytes, release } = await large.readHeld(request, what, signal);
+    try {
+      await sse.sendBytes(bytes);
+    } finally {
+      release();
+    }
+  };
   try {
     await sendAll(form?.begin());
-    for await (const { event, seq } of numbered) {
-      if (form) await sendAll(form.event(event));
+    for await (const { event, seq, isOutline } of numbered) {
+      if (isOutline && seq !== undefined) await sendLarge(seq);
+      else if (form) await sendAll(form.event(event));
       else await sse.send({ data: event, id: seq });
     }
     const { status, error } = await end;
@@ -90,4 +113,13 @@ export async function streamRun(
     sse.close(last);
   }
   return isOver;
+}
+
+/** Reads one event of a session. */
+async function readEvent({ sessions }: Mesh, ref: InvocationRef, seq: number): Promise<StoredEvent> {
+  const { appName, userId, sessionId } = ref;
+  const one = { appName, userId, sessionId, afterSeq: seq - 1, limit: 1, maxChars: 1 };
+  const [stored] = await sessions.log.readEvents(one);
+  if (stored) return stored;
+  throw new MeshError('not_found', `event ${seq} is not there any more: session ${sessionId} was deleted`);
 }

@@ -67,6 +67,22 @@ export function reading(service: TheService): void {
     await expect(read({ limit: 0.5 })).rejects.toMatchObject(meshError('invalid_argument'));
   });
 
+  test('reads events up to a number of characters, and at least one', async () => {
+    const sizesOf = async (maxChars: number, range: { afterSeq?: number; limit?: number } = {}) =>
+      (await service().log.readEvents({ ...ref, ...range, maxChars })).map(({ seq, event, chars = 0 }) => {
+        expect(chars).toBeGreaterThan(JSON.stringify(event).length / 2);
+        return [seq, event.timestamp];
+      });
+    const all = times.map((timestamp, at) => [at + 1, timestamp]);
+    const [first] = await service().log.readEvents({ ...ref, limit: 1, maxChars: 1 });
+    expect(await sizesOf(1)).toEqual(all.slice(0, 1));
+    expect(await sizesOf(1, { afterSeq: 2 })).toEqual(all.slice(2, 3));
+    expect(await sizesOf(2.5 * (first?.chars ?? 0))).toEqual(all.slice(0, 2));
+    expect(await sizesOf(1_000_000)).toEqual(all);
+    expect(await sizesOf(1_000_000, { afterSeq: 1, limit: 2 })).toEqual(all.slice(1, 3));
+    expect(await sizesOf(1_000_000, { afterSeq: 5 })).toEqual([]);
+  });
+
   test('reads no events of an unknown session', async () => {
     expect(await service().log.readEvents({ ...ref, sessionId: 'never' })).toEqual([]);
   });

@@ -203,6 +203,24 @@ export function runOrder(service: TheService): void {
     expect(await service().invocations.get(inv(2))).toMatchObject({ status: 'running' });
   });
 
+  test('ends a run that continues an invocation before it is taken, and no other run of the invocation', async () => {
+    await create();
+    const token = await take(service(), inv(1));
+    await service().invocations.end(inv(1), { status: 'completed', waits: true }, token);
+    const [early, other] = ['early', 'other'].map((resume) => ({ ...inv(1), resume }));
+    if (!early || !other) return expect.fail();
+    const cancel = (options = {}) => service().invocations.cancel(early, 'too early', options);
+    expect(await cancel()).toBeUndefined();
+    const record = await cancel({ untaken: true });
+    expect(record?.status).toBe('completed');
+    expect(record?.ends?.get('early')).toMatchObject({ status: 'failed', error: { code: 'cancelled' } });
+    expect(await cancel()).toEqual(record);
+    const bring = (ref: typeof early) =>
+      service().leases.take(ref, { run: `run of ${ref.resume}`, whenBusy: 'enqueue' });
+    expect(await bring(early)).toEqual({ state: 'ended' });
+    expect(await bring(other)).toMatchObject({ state: 'held' });
+  });
+
   test('ends a run in the step that commits its last event', async () => {
     const picture = await create();
     const commit = async (n: number, token: number) => {

@@ -77,11 +77,14 @@ export class InMemoryInvocations implements Invocations {
     const later = resume === undefined ? continuationPrefix(invocationId) : undefined;
     const waiting = leases.waitingOf(key, runName(ref), later);
     const error = { code: 'cancelled', message: reason };
-    if (!existing && waiting.length === 0 && untaken) return await this.end(ref, { status: 'failed', error });
-    if (existing ? existing.owner !== ref.sessionId : waiting.length === 0) return undefined;
+    if (existing && existing.owner !== sessionId) return undefined;
+    const isMeant = resume === undefined || existing?.run === resume;
+    const hasBegun = existing && (isMeant || existing.ends.has(resume));
+    if (!hasBegun && waiting.length === 0) {
+      if (untaken) await this.end(ref, { status: 'failed', error });
+      return untaken ? await this.get(ref) : undefined;
+    }
     const invocation = this.#tables.invocation(ref);
-    const isMeant = resume === undefined || invocation.run === resume;
-    if (!isMeant && waiting.length === 0 && !invocation.ends.has(resume)) return undefined;
     if (isMeant && !isOver(invocation)) invocation.cancelled ??= reason;
     for (const run of waiting.map(runOfName))
       await this.end({ appName, userId, sessionId, ...run }, { status: 'failed', error });

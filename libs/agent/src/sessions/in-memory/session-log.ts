@@ -28,7 +28,8 @@ export class InMemorySessionLog implements SessionLog {
     assertCount('afterSeq', afterSeq);
     assertCount('limit', limit);
     const events = this.#tables.findSession(request)?.events.slice(afterSeq, afterSeq + limit) ?? [];
-    return events.map((event, at) => ({ seq: afterSeq + at + 1, event: copyJson(event) }));
+    const stored = events.map((event, at) => ({ seq: afterSeq + at + 1, event: copyJson(event) }));
+    return request.maxChars === undefined ? stored : withinChars(stored, request.maxChars);
   }
 
   async readTurn(ref: InvocationRef, need: TurnNeed, knownSeq = 0): Promise<TurnSession | undefined> {
@@ -65,4 +66,15 @@ export class InMemorySessionLog implements SessionLog {
     const stored = this.#tables.findSession(ref);
     return stored && withPrefix('', stored.initial);
   }
+}
+
+/** Returns the first events that have so many characters together, at least one. */
+function withinChars(stored: readonly StoredEvent[], maxChars: number): StoredEvent[] {
+  const sized = stored.map((each) => ({ ...each, chars: JSON.stringify(each.event).length }));
+  let sum = 0;
+  const end = sized.findIndex(({ chars }, at) => {
+    sum += chars;
+    return at > 0 && sum > maxChars;
+  });
+  return end < 0 ? sized : sized.slice(0, end);
 }

@@ -152,14 +152,14 @@ for _, name in ipairs(redis.call('ZRANGE', waiting, 0, -1)) do
 end
 local is_meant = only == '' or redis.call('HGET', invocation, 'run') == only
 if owner and owner ~= session_token then return 'unknown' end
-if not owner and not waits and #later == 0 then
+local has_begun = owner and (is_meant or redis.call('HEXISTS', invocation, end_field(only)) == 1)
+if not has_begun and not waits and #later == 0 then
   if untaken ~= '1' then return 'unknown' end
-  redis.call('HSETNX', invocation, 'end', end_json)
+  redis.call('HSETNX', invocation, end_field(only), end_json)
   -- As long as its command may wait.
   touch_invocation(invocation, index, session_token, running_ms, running_ms)
   return read_invocation(invocation)
 end
-if not is_meant and #later == 0 and redis.call('HEXISTS', invocation, end_field(only)) == 0 then return 'unknown' end
 if is_meant and (owner or waits) and not is_over(invocation) then
   redis.call('HSETNX', invocation, 'cancel', reason)
   if waits then

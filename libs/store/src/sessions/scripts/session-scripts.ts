@@ -44,6 +44,24 @@ return { meta, redis.call('HGETALL', state), redis.call('HGETALL', user), newest
   'reads',
 );
 
+/** Reads `limit` events at most after `after`, up to `most` bytes together, and at least one event. */
+export const readWithinScript = defineScript(
+  { keys: ['events'], args: ['after', 'limit', 'most'] },
+  `
+local found, bytes, from = {}, 0, '0-' .. string.format('%d', after + 1)
+for _ = 1, tonumber(limit) do
+  local entry = redis.call('XRANGE', events, from, '+', 'COUNT', 1)[1]
+  if not entry then break end
+  bytes = bytes + #entry[2][2]
+  if #found > 0 and bytes > tonumber(most) then break end
+  found[#found + 1] = entry
+  from = '(' .. entry[1]
+end
+return found
+`,
+  'reads',
+);
+
 /**
  * Reads a session for a turn, with `count` events at most, and the number of the first event that the turn
  * needs: see `TurnNeed`. `known` is the last event that the reader has, or 0; `last` and `fromSeq` may be ''.

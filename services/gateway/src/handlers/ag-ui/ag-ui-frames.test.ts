@@ -9,6 +9,7 @@ type Pending = Awaited<ReturnType<AgUiRun['pending']>>;
 function frames(state: Record<string, unknown> = {}, pending: Pending = []) {
   let now = state;
   const form = new AgUiFrames({
+    isRepeated: false,
     ...{ threadId: 't', runId: 'r', invocationId: 'e', state },
     pending: async () => pending,
     readState: async () => now,

@@ -9,6 +9,11 @@ export interface AgUiRun {
   threadId: string;
   runId: string;
   invocationId: string;
+  /**
+   * True for a run that may have begun earlier: pieces may be missing at the beginning of a message, so the first
+   * message of each author comes as a whole.
+   */
+  isRepeated: boolean;
   /** The state with which the run begins. */
   state: Record<string, unknown>;
   /** Returns the calls of the session that wait for an answer. */
@@ -28,6 +33,8 @@ export class AgUiFrames implements FrameForm {
   readonly #run: AgUiRun;
   /** The messages that have begun, by author and branch: parallel agents speak at once. */
   readonly #open = new Map<string, OpenMessage>();
+  /** The authors, with branch, one of whose whole events has come. */
+  readonly #heard = new Set<string>();
   #state: Record<string, unknown>;
   #count = 0;
 
@@ -84,6 +91,7 @@ export class AgUiFrames implements FrameForm {
 
   #piece(event: Event, delta: string): AGUIEvent[] {
     const speaker = speakerOf(event);
+    if (this.#run.isRepeated && !this.#heard.has(speaker)) return [];
     const open = this.#open.get(speaker);
     if (open) open.text += delta;
     const message = open ?? { messageId: this.#nextId(), text: delta };
@@ -97,6 +105,7 @@ export class AgUiFrames implements FrameForm {
     const speaker = speakerOf(event);
     const open = this.#open.get(speaker);
     this.#open.delete(speaker);
+    this.#heard.add(speaker);
     if (open && (text === '' || text.startsWith(open.text))) {
       const rest = text.slice(open.text.length);
       return [...(rest === '' ? [] : [contentOf(open.messageId, rest)]), endOf(open.messageId)];

@@ -26,37 +26,44 @@ export const runAgUi: Handler = async (context, request, reply) => {
   const owner = await readUser(context, request);
   const ref = { ...owner, sessionId: input.threadId };
   const { appName: app, userId: user, sessionId: threadId } = ref;
+  const { runId } = input;
   const pending = () => pendingCalls(context.mesh, { app, user, session: threadId });
   const session = await findSession(context, ref);
   using until = watchUntil(context, reply);
-  const answer = async (
-    { ref: started, numbered, end }: AcceptedRun,
-    state: Record<string, unknown> = session?.state ?? {},
-  ) => {
+  const answer = async (run: AcceptedRun, state: Record<string, unknown>) => {
+    const { ref: started, numbered, end, isRepeated } = run;
     reply.hijack();
-    const { invocationId, resume } = started;
     const form = new AgUiFrames({
-      ...{ threadId, runId: input.runId, invocationId, state, pending },
+      ...{ threadId, runId, invocationId: started.invocationId, isRepeated, state, pending },
       readState: async () => (await requireSession(context, ref, { numRecentEvents: 0 })).state,
     });
-    const isOver = await streamRun(context, reply, until, { invocationId, resume, numbered, end, form });
+    const isOver = await streamRun(context, reply, until, { ref: started, numbered, end, form });
     if (context.config.stopOnDisconnect === 'true' && until.clientGone.aborted && !isOver)
       await cancelOnceBegun(context, started);
   };
   const repeatable = await readRepeatable(context, request, ref);
   const repeated = await repeatable?.follow(until.signal);
-  if (repeated) return await answer(repeated);
-  const newMessage = messageOf(input, input.resume?.length ? await pending() : []);
-  const stateDelta = stateChanges(input.state, session?.state ?? {});
-  // A request that is refused makes no session.
-  assertMayStart(request, { ...owner, message: newMessage, stateDelta });
-  const made = session ?? (await makeSession(context, ref));
-  const requested = runBody.parse({
-    ...{ ...ref, newMessage, streaming: true },
-    ...(Object.keys(stateDelta).length > 0 && { stateDelta }),
-  });
-  const options = { signal: until.signal, streams: true, repeatable };
-  await answer(await startAllowedRun(context, request, requested, options), { ...made.state, ...stateDelta });
+  if (repeated) return await answer(repeated, session?.state ?? {});
+  try {
+    const newMessage = messageOf(input, input.resume?.length ? await pending() : []);
+    const stateDelta = stateChanges(input.state, session?.state ?? {});
+    // A request that is refused makes no session.
+    assertMayStart(request, { ...owner, message: newMessage, stateDelta });
+    const made = session ?? (await makeSession(context, ref));
+    const requested = runBody.parse({
+      ...{ ...ref, newMessage, streaming: true },
+      ...(Object.keys(stateDelta).length > 0 && { stateDelta }),
+    });
+    const options = { signal: until.signal, streams: true, repeatable };
+    const started = await startAllowedRun(context, request, requested, options);
+    await answer(started, { ...made.state, ...stateDelta });
+  } catch (error) {
+    if (!repeatable || reply.sent) throw error;
+    // The same request has begun its run meanwhile, and its message counts as answered then.
+    const begun = await (await readRepeatable(context, request, ref))?.follow(until.signal);
+    if (!begun) throw error;
+    await answer(begun, session?.state ?? {});
+  }
 };
 
 const findSession = ({ mesh }: GatewayContext, ref: SessionRef): Promise<Session | undefined> =>

@@ -10,10 +10,10 @@ import {
   readVersionRef,
 } from '../../params/artifact-ref.ts';
 import { readBody, readSession } from '../../params/params.ts';
-import { requireSession } from '../../params/require-session.ts';
+import { requireLog } from '../../params/require-session.ts';
 
-/** The largest file that is sent within JSON, in bytes: memory holds it three times for that. */
-const maxPartBytes = 32 * 1024 * 1024;
+/** The largest file that is sent within JSON, in bytes: memory holds it four times for that. */
+const maxPartBytes = 16 * 1024 * 1024;
 
 /** One of these three is present, or the artifact has no content. */
 const part = z.looseObject({
@@ -36,7 +36,7 @@ export const listArtifacts: Handler = async (context, request) => {
   assertNoQuery(request);
   const ref = await readSession(context, request);
   const names = await context.mesh.artifacts.listArtifactKeys(ref);
-  if (names.length === 0) await requireSession(context, ref, { numRecentEvents: 0 });
+  if (names.length === 0) await requireLog(context, ref);
   return names;
 };
 
@@ -53,7 +53,7 @@ export const saveArtifact: Handler = async (context, request) => {
   return found(await artifacts.getArtifactVersion({ ...ref, version }), { filename, version });
 };
 
-export const getArtifact: Handler = async (context, request) => {
+export const getArtifact: Handler = async (context, request, reply) => {
   const { artifacts } = context.mesh;
   const ref = await readVersionRef(context, request);
   const { size, version } = found(await artifacts.getArtifactVersion(ref), ref);
@@ -63,7 +63,8 @@ export const getArtifact: Handler = async (context, request) => {
       `artifact ${ref.filename} has ${size} bytes, which is too much for JSON; get it from …/content`,
     );
   }
-  return found(await artifacts.loadArtifact({ ...ref, version }), ref);
+  const load = async () => JSON.stringify(found(await artifacts.loadArtifact({ ...ref, version }), ref));
+  return await context.large.sendJson(request, reply, () => [load].values());
 };
 
 export const deleteArtifact: Handler = async (context, request, reply) => {

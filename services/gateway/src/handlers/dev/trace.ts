@@ -39,7 +39,7 @@ async function spansIn(context: HandlerContext, request: FastifyRequest): Promis
 /** Reads the last events of a session, from the end, as far as they are few and small enough. */
 async function lastEvents({ mesh }: GatewayContext, ref: SessionRef): Promise<Event[]> {
   const session = await mesh.sessions.getSession({ ...ref, config: { numRecentEvents: 0 } });
-  const size = new PageSize({ first: 10, most: 200 });
+  const size = new PageSize({ first: 2, most: 200 });
   let events: Event[] = [];
   let bytes = 0;
   for (let end = session?.seq ?? 0; end > 0 && events.length < mostEvents && bytes < mostBytes; ) {

@@ -6,7 +6,7 @@ import { eventPages } from '../../answers/event-pages.ts';
 import type { GatewayContext } from '../../context/context.ts';
 import type { Handler } from '../../context/route.ts';
 import { readSession } from '../../params/params.ts';
-import { requireSession } from '../../params/require-session.ts';
+import { requireLog } from '../../params/require-session.ts';
 import { agentGraph } from './agent-graph.ts';
 
 const params = z.object({ '*': z.string() });
@@ -32,7 +32,7 @@ export const eventGraph: Handler = async (context, request) => {
 
 /** Searches an event in the log, from its beginning. @throws MeshError `not_found` for an unknown session */
 async function findEvent(context: GatewayContext, ref: SessionRef, id: string): Promise<Event | undefined> {
-  const { seq: last } = await requireSession(context, ref, { numRecentEvents: 0 });
+  const { seq: last } = await requireLog(context, ref);
   let found: Event | undefined;
   const look = (page: readonly StoredEvent[]) => {
     found = page.find(({ event }) => event.id === id)?.event;

@@ -5,7 +5,7 @@ import type { GatewayContext } from '../../context/context.ts';
 import type { Parts } from '../../context/large-answers.ts';
 import type { Handler } from '../../context/route.ts';
 import { pageSize, position, readQuery, readSession } from '../../params/params.ts';
-import { requireSession } from '../../params/require-session.ts';
+import { requireLog } from '../../params/require-session.ts';
 
 export const listEventsQuery = { after: position.default(0), limit: pageSize.default(100) };
 
@@ -16,8 +16,10 @@ export const listEventsQuery = { after: position.default(0), limit: pageSize.def
 export const listEvents: Handler = async (context, request, reply) => {
   const { after, limit } = readQuery(listEventsQuery, request);
   const ref = await readSession(context, request);
-  const { seq: lastSeq } = await requireSession(context, ref, { numRecentEvents: 0 });
-  return await context.large.sendJson(request, reply, pageParts(context, ref, { after, limit, lastSeq }));
+  const { seq: lastSeq } = await requireLog(context, ref);
+  return await context.large.sendJson(request, reply, () =>
+    pageParts(context, ref, { after, limit, lastSeq }),
+  );
 };
 
 function* pageParts(

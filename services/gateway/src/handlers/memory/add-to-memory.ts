@@ -4,6 +4,7 @@ import type { SessionRef } from '@agentmesh/protocol';
 import { z } from 'zod';
 import type { GatewayContext } from '../../context/context.ts';
 import type { Handler } from '../../context/route.ts';
+import { assertFits } from '../../params/assert-fits.ts';
 import { readBody, readUser } from '../../params/params.ts';
 import { requireMemory } from '../../params/require-memory.ts';
 import { requireSession } from '../../params/require-session.ts';
@@ -15,8 +16,11 @@ export const addToMemory: Handler = async (context, request) => {
   const { sessionId } = readBody(addToMemoryBody, request);
   const ref = { ...(await readUser(context, request)), sessionId };
   const memory = requireMemory(context);
-  const session = (await newPart(context, memory, ref)) ?? (await requireSession(context, ref));
-  await memory.addSessionToMemory(session);
+  await context.large.readWhole(request, async () => {
+    const part = await newPart(context, memory, ref);
+    if (!part) await assertFits(context, ref, 'to add it to memory at once');
+    await memory.addSessionToMemory(part ?? (await requireSession(context, ref)));
+  });
   return null;
 };
 

@@ -46,6 +46,10 @@ const mostDepth = 4;
 /** Answers with an invocation as a waterfall, made from the logs of its session and of its child sessions. */
 export const getMeshInvocation: Handler = async (context, request) => {
   const ref = await findInvocation(context, request);
+  return await context.large.readWhole(request, () => waterfallOf(context, ref));
+};
+
+async function waterfallOf(context: GatewayContext, ref: InvocationRef) {
   const state = await readInvocation(context.mesh, ref);
   const isOpen = state.status === 'running' || state.status === 'waiting';
   const { events, isCut } = await eventsOf(context, ref, state.lastSeq);
@@ -69,7 +73,7 @@ export const getMeshInvocation: Handler = async (context, request) => {
     bars: [invocation, ...inner],
     isCut,
   };
-};
+}
 
 /** Finds an invocation by its id alone among the recent ones, or by the session of the query. */
 async function findInvocation({ mesh }: GatewayContext, request: FastifyRequest): Promise<InvocationRef> {

@@ -4,7 +4,7 @@ import { z } from 'zod';
 import type { Handler } from '../../context/route.ts';
 import { position, readInvocationRef, readQuery } from '../../params/params.ts';
 import { watchUntil } from '../../runs/run-watch.ts';
-import { runHeaders, streamRun } from '../../runs/stream-run.ts';
+import { outlineAbove, runHeaders, streamRun } from '../../runs/stream-run.ts';
 
 export const followQuery = { after: position.optional(), resume: z.string().min(1).optional() };
 const headers = z.object({ 'last-event-id': position.optional() });
@@ -25,14 +25,15 @@ export const followInvocation: Handler = async (context, request, reply) => {
     'the request header',
   );
   const ref = { ...(await readInvocationRef(context, request)), resume };
-  const { invocationId } = ref;
   using until = watchUntil(context, reply);
   const afterSeq = lastId ?? after ?? 0;
-  const { state, numbered, end } = await followRun(context.mesh, ref, { afterSeq, signal: until.signal });
+  const { state, numbered, end } = await followRun(context.mesh, ref, {
+    ...{ afterSeq, signal: until.signal, outlineAbove },
+  });
   if (hasEnded(state.status) && afterSeq > 0 && afterSeq >= state.lastSeq) {
     return reply.status(204).headers(runHeaders(state)).send();
   }
   reply.hijack();
-  await streamRun(context, reply, until, { invocationId, resume: state.resume, numbered, end });
+  await streamRun(context, reply, until, { ref: { ...ref, resume: state.resume }, numbered, end });
   return undefined;
 };

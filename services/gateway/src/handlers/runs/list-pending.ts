@@ -1,12 +1,12 @@
 import { pendingCalls } from '@agentmesh/mesh';
 import type { Handler } from '../../context/route.ts';
 import { readSession, readUser } from '../../params/params.ts';
-import { requireSession } from '../../params/require-session.ts';
+import { requireLog } from '../../params/require-session.ts';
 
 /** Lists the pending calls of a session: confirmations, credentials, results of long-running calls. */
 export const listPendingOfSession: Handler = async (context, request) => {
   const ref = await readSession(context, request);
-  await requireSession(context, ref, { numRecentEvents: 0 });
+  await requireLog(context, ref);
   const { appName: app, userId: user, sessionId: session } = ref;
   return { pending: await pendingCalls(context.mesh, { app, user, session }) };
 };

@@ -22,8 +22,7 @@ export const runSse: Handler = async (context, request, reply) => {
   using until = watchUntil(context, reply);
   const { ref, numbered, end } = await startRequestedRun(context, request, until.signal, true);
   reply.hijack();
-  const { invocationId, resume } = ref;
-  const streamed = { invocationId, resume, numbered, end, idPlace: 'behind' } as const;
+  const streamed = { ref, numbered, end, idPlace: 'behind' } as const;
   const isOver = await streamRun(context, reply, until, streamed);
   if (stopOnDisconnect === 'true' && until.clientGone.aborted && !isOver) {
     await cancelOnceBegun(context, ref);

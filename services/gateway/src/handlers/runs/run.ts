@@ -20,5 +20,5 @@ export const run: Handler = async (context, request, reply) => {
       details: { ...details, invocationId: ref.invocationId },
     });
   }
-  return await context.large.sendJson(request, reply, collected.parts());
+  return await context.large.sendJson(request, reply, () => collected.parts());
 };

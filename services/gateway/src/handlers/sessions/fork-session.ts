@@ -1,6 +1,7 @@
 import { forkSession } from '@agentmesh/agent';
 import { z } from 'zod';
 import type { Handler } from '../../context/route.ts';
+import { assertFits } from '../../params/assert-fits.ts';
 import { readBody, readSession } from '../../params/params.ts';
 import { assertSessionName } from '../../params/session-name.ts';
 import { sendSession } from './session-json.ts';
@@ -19,7 +20,9 @@ export const fork: Handler = async (context, request, reply) => {
     ...(sessionId !== undefined && { sessionId }),
     ...(beforeInvocationId !== undefined && { beforeInvocationId }),
   };
-  const copy = () => forkSession(context.mesh.sessions, ref, options);
-  const { id } = await context.large.read(request, copy);
+  const id = await context.large.readWhole(request, async () => {
+    await assertFits(context, ref, 'to copy');
+    return (await forkSession(context.mesh.sessions, ref, options)).id;
+  });
   return await sendSession(context, request, reply, { ...ref, sessionId: id });
 };

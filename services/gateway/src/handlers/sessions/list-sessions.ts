@@ -17,7 +17,7 @@ export const listSessions: Handler = async (context, request, reply) => {
   const user = await readUser(context, request);
   const { totalItems } = await context.mesh.sessions.listSessions({ ...user, limit: 0 });
   reply.header('x-total-count', totalItems);
-  return await context.large.sendJson(request, reply, listParts(context, user, part));
+  return await context.large.sendJson(request, reply, () => listParts(context, user, part));
 };
 
 /** Reads a few sessions at a time: a state may be large. */

@@ -4,7 +4,7 @@ import type { FastifyRequest } from 'fastify';
 import { z } from 'zod';
 import { assertCallerRole, assertMayWriteState } from '../../access/check-access.ts';
 import { recordImport } from '../../access/record-request.ts';
-import type { GatewayContext } from '../../context/context.ts';
+import type { HandlerContext } from '../../context/route.ts';
 import { assertSessionName } from '../../params/session-name.ts';
 
 const state = z.record(z.string(), z.unknown());
@@ -48,7 +48,7 @@ function isWrapped({ state: inner, events: list, ...others }: Record<string, unk
  * @throws MeshError `permission_denied` for events and for `app:` state of a caller who is no operator
  */
 export async function makeSession(
-  { mesh }: GatewayContext,
+  { mesh, large }: HandlerContext,
   http: FastifyRequest,
   owner: { appName: string; userId: string },
   { sessionId, state: initialState, events: pastEvents }: NewSession,
@@ -62,7 +62,7 @@ export async function makeSession(
   const inMs = pastEvents.map((event) =>
     event.timestamp < leastMs ? { ...event, timestamp: event.timestamp * 1_000 } : event,
   );
-  const session = await importSession(sessions, { ...request, events: inMs });
+  const session = await large.readWhole(http, () => importSession(sessions, { ...request, events: inMs }));
   recordImport(mesh, http, { ...owner, sessionId: session.id });
   return session;
 }

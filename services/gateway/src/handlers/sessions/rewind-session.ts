@@ -1,6 +1,7 @@
 import { rewind } from '@agentmesh/mesh';
 import { z } from 'zod';
 import type { Handler } from '../../context/route.ts';
+import { assertFits } from '../../params/assert-fits.ts';
 import { readBody, readSession } from '../../params/params.ts';
 import { sendSession } from './session-json.ts';
 
@@ -10,6 +11,9 @@ export const rewindBody = z.strictObject({ rewindBeforeInvocationId: z.string().
 export const rewindSession: Handler = async (context, request, reply) => {
   const ref = await readSession(context, request);
   const { rewindBeforeInvocationId } = readBody(rewindBody, request);
-  await rewind(context.mesh, ref, rewindBeforeInvocationId);
+  await context.large.readWhole(request, async () => {
+    await assertFits(context, ref, 'to rewind');
+    await rewind(context.mesh, ref, rewindBeforeInvocationId);
+  });
   return await sendSession(context, request, reply, ref);
 };

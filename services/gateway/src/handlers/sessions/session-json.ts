@@ -8,9 +8,6 @@ import type { Parts } from '../../context/large-answers.ts';
 import type { HandlerContext } from '../../context/route.ts';
 import { requireSession } from '../../params/require-session.ts';
 
-/** Number of the last events that are read together with a session. */
-const newest = 20;
-
 /**
  * Returns a session in the form of ADK's clients: `lastUpdateTime` in seconds, as ADK for Python answers and
  * ADK's web UI expects.
@@ -27,7 +24,7 @@ export function sendSession(
   ref: SessionRef,
   config: GetSessionConfig = {},
 ): Promise<FastifyReply> {
-  return context.large.sendJson(request, reply, sessionParts(context, ref, config));
+  return context.large.sendJson(request, reply, () => sessionParts(context, ref, config));
 }
 
 function* sessionParts(
@@ -35,20 +32,16 @@ function* sessionParts(
   ref: SessionRef,
   { numRecentEvents, afterTimestamp, afterSeq = 0 }: GetSessionConfig,
 ): Parts {
-  const count = Math.min(numRecentEvents ?? newest, newest);
   // Authors set the timestamps, in no order, so all events are looked at.
   const byTime = afterTimestamp !== undefined;
-  let [after, last, isWhole] = [afterSeq, 0, false];
+  let [after, last] = [afterSeq, 0];
   yield async () => {
-    const session = await requireSession(context, ref, { numRecentEvents: count, afterSeq });
+    const session = await requireSession(context, ref, { numRecentEvents: 0 });
     last = session.seq;
     if (!byTime) after = Math.max(afterSeq, last - (numRecentEvents ?? last));
-    isWhole = !byTime && after >= last - count;
-    const { events, ...head } = sessionJson(session);
-    const begin = `${JSON.stringify(head).slice(0, -1)},"events":`;
-    return isWhole ? `${begin}${JSON.stringify(events)}}` : `${begin}[`;
+    const { events: _events, ...head } = sessionJson(session);
+    return `${JSON.stringify(head).slice(0, -1)},"events":[`;
   };
-  if (isWhole) return;
   const wantedIn = (page: readonly StoredEvent[]) =>
     page.map(({ event }) => event).filter(({ timestamp }) => !byTime || timestamp >= afterTimestamp);
   let left = 0;

@@ -12,8 +12,8 @@ import { readAnyUser } from '../../params/params.ts';
 export const exportUser: Handler = async (context, request, reply) => {
   const user = readAnyUser(request);
   const path = `/apps/${encodeURIComponent(user.appName)}/users/${encodeURIComponent(user.userId)}`;
-  const records = exportUserData(context.mesh, user);
   function* lines(): Parts {
+    const records = exportUserData(context.mesh, user);
     let isOver = false;
     const next = async () => {
       try {
@@ -30,7 +30,7 @@ export const exportUser: Handler = async (context, request, reply) => {
     };
     while (!isOver) yield next;
   }
-  return await context.large.sendLines(request, reply, lines());
+  return await context.large.sendLines(request, reply, lines);
 };
 
 /** Returns the line of a record; for a file with the address of its bytes. */

@@ -1,16 +1,16 @@
 import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
-import { readFileSync } from 'node:fs';
 import { connect, type Socket } from 'node:net';
 import { type LocalMesh, launchMesh } from '@agentmesh/deploy/launch';
 import { samples } from '@agentmesh/deploy/samples';
 import { until } from '@agentmesh/testing';
-import { afterAll, beforeAll, describe, expect, it, onTestFinished, vi } from 'vitest';
-import { restClient } from '../rest-client.ts';
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
+import { restClient } from '../../rest-client.ts';
+import { watchMemory } from './gateway-memory.fixture.ts';
 
 const app = 'stock_app';
 const size = 9_000_000;
-const unreadMs = 15_000;
+const unreadMs = 20_000;
 const clients = 40;
 
 let mesh: LocalMesh;
@@ -33,13 +33,6 @@ afterAll(async () => {
   vi.unstubAllEnvs();
   await mesh?.[Symbol.asyncDispose]();
 });
-
-/** Returns the resident memory of the gateway, in MiB. */
-function memory(): number {
-  const [, kib = ''] =
-    /^VmRSS:\s+(\d+) kB$/m.exec(readFileSync(`/proc/${mesh.gateway.pid}/status`, 'utf8')) ?? [];
-  return Number(kib) / 1_024;
-}
 
 /** Asks for an answer, reads the first bytes of it, and nothing more. */
 async function askAndWait(
@@ -64,20 +57,18 @@ describe('clients that do not read their answers', () => {
   ])(
     'leave the gateway below 512 MiB, and are let go; others are told to come back, and are served then: $kind',
     async ({ headers, url }) => {
-      let peak = memory();
-      const watch = setInterval(() => {
-        peak = Math.max(peak, memory());
-      }, 50);
-      onTestFinished(() => clearInterval(watch));
-      // One after the other: Redis needs its time for the reading.
-      const stuck: Awaited<ReturnType<typeof askAndWait>>[] = [];
-      for (let count = 0; count < clients; count += 1) stuck.push(await askAndWait(url(), headers));
+      const most = watchMemory(mesh.gateway.pid);
+      const ask = (count: number) =>
+        Promise.all(Array.from({ length: count }, () => askAndWait(url(), headers)));
+      const room = Math.floor(100_000_000 / size);
+      const first = await ask(room);
+      const [others, refused] = await Promise.all([ask(clients - room), fetch(`${mesh.gatewayUrl}${url()}`)]);
+      const stuck = [...first, ...others];
       expect(stuck[0]?.start.includes('content-encoding: gzip')).toBe(headers !== '');
       const statuses = Map.groupBy(stuck, ({ status }) => status);
       expect([...statuses.keys()].sort()).toEqual(['200', '429']);
-      expect(statuses.get('200')?.length).toBe(Math.floor(100_000_000 / size));
+      expect(statuses.get('200')?.length).toBe(room);
 
-      const refused = await fetch(`${mesh.gatewayUrl}${url()}`);
       expect([refused.status, refused.headers.get('retry-after')]).toEqual([429, '1']);
       expect(await refused.json()).toMatchObject({
         ...{ code: 'resource_exhausted', error: expect.stringContaining('bytes of others to read') },
@@ -94,7 +85,7 @@ describe('clients that do not read their answers', () => {
         { what: 'the clients to be let go', timeoutMs: 4 * unreadMs, intervalMs: 200 },
       );
       expect(served).toBe(true);
-      expect(peak).toBeLessThan(512);
+      expect(most()).toBeLessThan(512);
       for (const { socket } of stuck) socket.destroy();
     },
   );

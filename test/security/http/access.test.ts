@@ -17,9 +17,9 @@ import { latestFunctionResponses, type ScriptedGemini, startScriptedGemini, unti
 import { connect, headers as natsHeaders } from '@nats-io/transport-node';
 import { Redis } from 'ioredis';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
-import { loginVariables, natsLogin } from '../nats-login.ts';
-import { lastText } from '../rest-client.ts';
-import { deskApp, whoami } from './caller/definitions.ts';
+import { loginVariables, natsLogin } from '../../nats-login.ts';
+import { lastText } from '../../rest-client.ts';
+import { deskApp, whoami } from '../caller/definitions.ts';
 
 const run = promisify(execFile);
 const command = new URL('../../libs/cli/src/main.ts', import.meta.url).pathname;

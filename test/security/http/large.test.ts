@@ -1,12 +1,12 @@
 import { once } from 'node:events';
-import { readFileSync } from 'node:fs';
 import { connect, type Socket } from 'node:net';
 import { type LocalMesh, launchMesh } from '@agentmesh/deploy/launch';
 import { samples } from '@agentmesh/deploy/samples';
 import type { Event } from '@agentmesh/protocol';
 import { type ScriptedGemini, startScriptedGemini } from '@agentmesh/testing';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, onTestFinished, vi } from 'vitest';
-import { restClient } from '../rest-client.ts';
+import { restClient } from '../../rest-client.ts';
+import { watchMemory } from './gateway-memory.fixture.ts';
 
 const app = 'stock_app';
 const size = 9_000_000;
@@ -40,19 +40,6 @@ afterAll(async () => {
   await model?.close();
 });
 
-/** Returns a function that tells the greatest resident memory of the gateway since the call, in MiB. */
-function watchMemory(): () => number {
-  let most = 0;
-  const look = () => {
-    const [, kib] = /^VmRSS:\s+(\d+) kB$/m.exec(readFileSync(`/proc/${gateway.pid}/status`, 'utf8')) ?? [];
-    most = Math.max(most, Number(kib) / 1_024);
-  };
-  look();
-  const timer = setInterval(look, 50);
-  onTestFinished(() => clearInterval(timer));
-  return () => most;
-}
-
 const sessionOf = (user: string, id: string) => `/apps/${app}/users/${user}/sessions/${id}`;
 
 /** Deletes the data of a user: Redis in tests has little room. */
@@ -61,7 +48,7 @@ const forget = (user: string) => client.send('DELETE', `/apps/${app}/users/${use
 describe('answers of many MB', () => {
   it('come for 60 requests at once, or 429 with the time to wait', async () => {
     const path = sessionOf('ann', await client.createSession(app, 'ann', { big: 'x'.repeat(size) }));
-    const most = watchMemory();
+    const most = watchMemory(gateway.pid);
     const answers = await Promise.all(
       Array.from({ length: 60 }, async () => {
         const response = await client.send('GET', path);
@@ -71,8 +58,8 @@ describe('answers of many MB', () => {
     );
     const served = answers.filter(({ status }) => status === 200);
     const refused = answers.filter(({ status }) => status === 429);
-    // As many as there is room for, at least.
-    expect(served.length).toBeGreaterThanOrEqual(10);
+    // Answers wait for room, ten seconds at most: on a busy machine not all get it.
+    expect(served.length).toBeGreaterThan(30);
     expect(served.length + refused.length).toBe(60);
     expect(served.every(({ length }) => length > size)).toBe(true);
     expect(refused.every(({ wait }) => Number(wait) >= 1)).toBe(true);
@@ -83,7 +70,7 @@ describe('answers of many MB', () => {
     const ids: string[] = [];
     for (let count = 0; count < 12; count += 1)
       ids.push(await client.createSession(app, 'lea', { big: `${count} `.padEnd(size, 'y') }));
-    const most = watchMemory();
+    const most = watchMemory(gateway.pid);
     const list = async () => {
       const response = await client.send('GET', `/apps/${app}/users/lea/sessions`);
       const text = await response.text();
@@ -99,7 +86,7 @@ describe('answers of many MB', () => {
   }, 120_000);
 
   it('come for exports at once', async () => {
-    const most = watchMemory();
+    const most = watchMemory(gateway.pid);
     const lines = await Promise.all(
       Array.from({ length: 4 }, async () => {
         const response = await client.send('GET', `/apps/${app}/users/ann/export`);
@@ -144,7 +131,7 @@ describe('answers of many MB', () => {
   }, 60_000);
 
   it('come for runs whose clients do not read', async () => {
-    const most = watchMemory();
+    const most = watchMemory(gateway.pid);
     const users = Array.from({ length: 30 }, (_, at) => `user-${at}`);
     const sockets: Socket[] = [];
     onTestFinished(() => {

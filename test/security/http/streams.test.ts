@@ -4,7 +4,7 @@ import { type LocalMesh, launchMesh } from '@agentmesh/deploy/launch';
 import { samples } from '@agentmesh/deploy/samples';
 import { latestFunctionResponses, type ScriptedGemini, startScriptedGemini, until } from '@agentmesh/testing';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { restClient } from '../rest-client.ts';
+import { restClient } from '../../rest-client.ts';
 
 const app = 'stock_app';
 const counts = { runs: 20, streams: 2_000 };

@@ -1,0 +1,90 @@
+import { MeshError } from '@agentmesh/protocol';
+import type { FastifyInstance, FastifyRequest } from 'fastify';
+import { HeldBytes, type Hold } from './held-bytes.ts';
+
+/** Size from which a body counts, in bytes. */
+const largeBytes = 65_536;
+/** The bytes of large bodies that are in memory at once, where each is several times, and those of one caller. */
+const most = { ofAll: 33_554_432, ofOne: 16_777_216 };
+const waiting = { waitMs: 20_000, mostOfOne: 200, mostWaiting: 2_000 };
+
+const holds = new WeakMap<FastifyRequest, () => void>();
+
+/**
+ * Lets a few large bodies come at once: further requests wait before their bodies are read, and callers take no more
+ * than half of the room. A body counts until the answer is over, or until {@link forgetBody}.
+ *
+ * @param isStreamed tells whether the body of a request comes as a stream, which takes no memory
+ */
+export function limitBodies(
+  server: FastifyInstance,
+  {
+    bodyLimit,
+    nameOf,
+    isStreamed,
+  }: {
+    bodyLimit: number;
+    nameOf: (request: FastifyRequest) => string;
+    isStreamed: (request: FastifyRequest) => boolean;
+  },
+): void {
+  const all = new HeldBytes({ most: most.ofAll, ...waiting });
+  const own = new Map<string, { room: HeldBytes; users: number }>();
+
+  async function take(request: FastifyRequest, bytes: number, signal: AbortSignal): Promise<() => void> {
+    const name = nameOf(request);
+    const mine = own.get(name) ?? { room: new HeldBytes({ most: most.ofOne, ...waiting }), users: 0 };
+    own.set(name, mine);
+    mine.users += 1;
+    const taken: Hold[] = [];
+    const release = () => {
+      for (const hold of taken.splice(0)) hold.release();
+      mine.users -= 1;
+      if (mine.users === 0) own.delete(name);
+    };
+    try {
+      for (const room of [mine.room, all]) taken.push(await room.wait(name, bytes, { advice: '', signal }));
+      return release;
+    } catch (error) {
+      release();
+      if (signal.aborted) throw error;
+      throw new MeshError(
+        'resource_exhausted',
+        'this gateway reads too many large bodies at once; try again in 1 s',
+        { details: { retryAfterMs: 1_000 } },
+      );
+    }
+  }
+
+  server.addHook('preParsing', async (request, reply) => {
+    const bytes = bodyBytes(request, bodyLimit);
+    if (bytes <= largeBytes || bytes > bodyLimit || isStreamed(request)) return;
+    const gone = new AbortController();
+    const { raw } = reply;
+    let release = () => gone.abort();
+    let isOver = false;
+    const end = () => {
+      if (isOver) return;
+      isOver = true;
+      release();
+    };
+    raw.once('close', end);
+    if (raw.destroyed) end();
+    const taken = await take(request, bytes, gone.signal);
+    if (isOver) taken();
+    release = taken;
+    holds.set(request, end);
+  });
+}
+
+/** Forgets the body of a request that nobody needs any more, and makes room for others. */
+export function forgetBody(request: FastifyRequest): void {
+  request.body = undefined;
+  holds.get(request)?.();
+}
+
+/** Returns the size that a request gives for its body; the limit if it gives none. */
+function bodyBytes({ headers }: FastifyRequest, bodyLimit: number): number {
+  if (headers['transfer-encoding'] !== undefined) return bodyLimit;
+  return Number(headers['content-length'] ?? 0);
+}
