@@ -33,6 +33,8 @@ interface ReplyPath {
   link: BrokerLink;
   /** Sends a reply that is small enough. */
   publish(packet: Packet): void;
+  /** Ends the replies, in the same write to the socket as an answer that was published just before. */
+  end(): void;
   /** Makes a reply that is known to be small. */
   small(headers: Headers, bytes?: Uint8Array): Packet;
   /** Makes a reply that is small enough. */
@@ -55,9 +57,14 @@ export function createReplies(
     headers: { ...headers, [header.replica]: replica },
     bytes,
   });
+  let hasEnded = !isForeignReply(subject);
   const path: ReplyPath = {
     link,
     publish: (packet) => link.send(packet),
+    end() {
+      if (!hasEnded) sendEnd(link, subject);
+      hasEnded = true;
+    },
     small: (headers, bytes = new Uint8Array()) => packetOf(headers, bytes),
     async pack(headers, bytes) {
       const small = await claims.shrink(packetOf(headers, bytes), 'news');
@@ -67,12 +74,11 @@ export function createReplies(
   };
   const replies =
     request.headers[header.accept] === 'frames' ? frameReplies(path, replica, heartbeatMs) : plainReply(path);
-  if (!isForeignReply(subject)) return replies;
   return {
     ...replies,
     close() {
       replies.close();
-      sendEnd(link, subject);
+      path.end();
     },
   };
 }
@@ -86,18 +92,19 @@ function sendEnd(link: BrokerLink, subject: string): void {
   }
 }
 
-function plainReply({ publish, pack }: ReplyPath): Replies {
+function plainReply({ publish, end, pack }: ReplyPath): Replies {
   return {
     async send(frame) {
       if (frame.type !== 'result' && frame.type !== 'error') return;
       publish(await pack(frame.type === 'error' ? errorHeaders(frame.data) : {}, encodeJson(frame.data)));
+      end();
     },
     close() {},
   };
 }
 
 function frameReplies(
-  { link, publish, small, pack }: ReplyPath,
+  { link, publish, end, small, pack }: ReplyPath,
   replica: string,
   heartbeatMs: number,
 ): Replies {
@@ -135,6 +142,7 @@ function frameReplies(
       const packet = await pack({ ...headers, ...frameHeaders(frame.type) }, encodeJson(frame.data));
       if (seq === 0 && !isAnswer) accept();
       put(packet);
+      if (isAnswer) end();
     },
     close: () => clearInterval(timer),
   };
