@@ -59,11 +59,11 @@ export function generatedFiles(): Map<string, string> {
     ['compose.yaml', compose()],
     [
       'kubernetes/base/gateway.yaml',
-      `${generatedMark}: change libs/cli/src/render.\n${gatewayManifests(rendered(gateway))}`,
+      `${generatedMark}: change libs/cli/src/render.\n${gatewayManifests(rendered(gateway), 'mesh')}`,
     ],
     [
       'kubernetes/base/provision.yaml',
-      provisionJob({ image: 'agentmesh/provision', args: ['local/provision.ts'] }),
+      provisionJob({ image: 'agentmesh/provision', args: ['local/provision.ts'], namespace: 'mesh' }),
     ],
     ['kubernetes/base/service-account.yaml', serviceAccount],
     ['kubernetes/base/mesh.env', meshEnvironment('mesh')],

@@ -60,7 +60,7 @@ describe('the files that agentmesh render writes for a project', () => {
     expect(holders).toEqual(['desk', 'clerk', 'writer']);
     expect(compose.services.desk.environment).toMatchObject({
       MESH_NAMESPACE: 'blue',
-      MESH_NATS_USER: 'agent_desk',
+      MESH_NATS_USER: 'blue:agent_desk',
     });
   });
 });

@@ -45,7 +45,7 @@ export { remoteAgent } from './remote/remote-agent.ts';
 export type { RemoteTool } from './remote/remote-tool.ts';
 export { remoteTool } from './remote/remote-tool.ts';
 export { bindRemotes } from './remote/remotes.ts';
-export { provisionUser } from './rights/accounts.ts';
+export { natsUserOf, provisionUser } from './rights/accounts.ts';
 export type { NatsUsers } from './rights/nats-config.ts';
 export { natsAccounts, natsPasswordVariable } from './rights/nats-config.ts';
 export { permissionsOf } from './rights/permissions.ts';

@@ -34,7 +34,7 @@ helm.sh/chart: {{ printf "%s-%s" .root.Chart.Name .root.Chart.Version }}
   value: /etc/agentmesh/nats/creds
 {{- else -}}
 - name: MESH_NATS_USER
-  value: {{ .user }}
+  value: {{ ternary .user (printf "%s:%s" .root.Values.mesh.namespace .user) (eq .root.Values.mesh.namespace "mesh") }}
 - name: MESH_NATS_PASSWORD
   valueFrom:
     secretKeyRef:

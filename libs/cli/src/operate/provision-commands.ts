@@ -33,7 +33,7 @@ export const provisionCommands: Commands = {
     meaning: 'prints the accounts for nats-server.conf; NATS_PASSWORD_… of its environment are the passwords',
     async run([file = ''], { config }) {
       const services = await readDefinitions(file);
-      const password = (user: string) => `$${natsPasswordVariable(user)}`;
+      const password = (_user: string, service: string) => `$${natsPasswordVariable(service)}`;
       return fileReport(natsAccounts({ services, password, namespace: config.namespace }));
     },
   },

@@ -1,4 +1,4 @@
-import { natsPasswordVariable, provisionUser, redisPasswordVariable } from '@agentmesh/mesh';
+import { natsPasswordVariable, natsUserOf, provisionUser, redisPasswordVariable } from '@agentmesh/mesh';
 import type { DeployedService } from './deployed-service.ts';
 
 /** An image of a Compose file, and how it is built. */
@@ -131,7 +131,7 @@ ${passwords(redisPasswordVariable, inRedis)}    healthcheck:
       NATS_URL: nats://nats:4222
       REDIS_URL: redis://provision:${required('REDIS_PASSWORD_PROVISION')}@redis:6379
       MESH_NAMESPACE: ${namespace}
-      MESH_NATS_USER: provision
+      MESH_NATS_USER: ${natsUserOf(provisionUser, namespace)}
       MESH_NATS_PASSWORD: ${required('NATS_PASSWORD_PROVISION')}
 
 ${services.map((service) => serviceBlock(service, { required, namespace })).join('\n')}
@@ -182,7 +182,7 @@ function serviceBlock(
     `      <<: *${manifest.kind === 'agent' ? 'agent-env' : 'env'}`,
     ...(isGateway ? gatewayEnvironment : []),
     ...(isKeeper ? [`      CREDENTIAL_KEYS: ${required('CREDENTIAL_KEYS')}`] : []),
-    `      MESH_NATS_USER: ${user}`,
+    `      MESH_NATS_USER: ${natsUserOf(user, namespace)}`,
     `      MESH_NATS_PASSWORD: ${required(natsPasswordVariable(user))}`,
     `      REDIS_URL: redis://${encodeURIComponent(user)}:${required(redisPasswordVariable(user))}@redis:6379`,
   ];
@@ -204,7 +204,7 @@ function pythonBlock(
     environment:
       NATS_URL: nats://nats:4222
       MESH_NAMESPACE: ${namespace}
-      MESH_NATS_USER: ${user}
+      MESH_NATS_USER: ${natsUserOf(user, namespace)}
       MESH_NATS_PASSWORD: ${required(natsPasswordVariable(user))}
 `;
 }

@@ -1,8 +1,16 @@
-import { redisPrefixOf } from '@agentmesh/mesh';
+import { provisionUser, redisPrefixOf } from '@agentmesh/mesh';
 import { argsOf, containerSecurity, indented, loginOf, podSecurity } from './kubernetes-deployment.ts';
 
 /** Returns the Job that makes the streams of NATS and loads the functions of Redis. */
-export function provisionJob({ image, args }: { image: string; args: readonly string[] }): string {
+export function provisionJob({
+  image,
+  args,
+  namespace,
+}: {
+  image: string;
+  args: readonly string[];
+  namespace: string;
+}): string {
   return `# Makes the streams, consumers and buckets, and loads the functions of Redis, so that no service needs the right to. Safe to repeat. A Job cannot be changed once it
 # is there: delete it before you apply a new version.
 apiVersion: batch/v1
@@ -33,7 +41,7 @@ ${indented(argsOf(args).join('\n'), 10)}
             - configMapRef:
                 name: mesh
           env:
-${indented(loginOf('provision'), 12)}
+${indented(loginOf(provisionUser, namespace), 12)}
             # As many as the NATS cluster has servers: 1 or 3.
             - name: MESH_STREAM_REPLICAS
               value: "3"

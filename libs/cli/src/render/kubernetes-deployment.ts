@@ -1,7 +1,10 @@
+import { natsUserOf } from '@agentmesh/mesh';
 import { type DeployedService, secretOf } from './deployed-service.ts';
 
 /** The parts in which the Deployments of agents, tools and gateways differ. All are lines without indentation. */
 export interface DeploymentParts {
+  /** The namespace of the mesh. */
+  namespace: string;
   /** The lines about the number of replicas. */
   replicas: readonly string[];
   /** The environment variables beside those of every service. */
@@ -14,7 +17,7 @@ export interface DeploymentParts {
 }
 
 /** The parts of services that are no gateway. */
-export const usualParts: Omit<DeploymentParts, 'replicas'> = {
+export const usualParts: Omit<DeploymentParts, 'replicas' | 'namespace'> = {
   env: [],
   grace: [
     '# More than MESH_GRACE_MS, so that the service ends by itself.',
@@ -60,14 +63,14 @@ export function fromSecret(variable: string, secret: string, key: string): strin
 }
 
 /** Returns the variables by which a service logs in to NATS and Redis. */
-export function loginOf(user: string): string {
-  return `${natsLoginOf(user)}
+export function loginOf(user: string, namespace: string): string {
+  return `${natsLoginOf(user, namespace)}
 ${fromSecret('REDIS_URL', secretOf('redis', user), 'url')}`;
 }
 
-function natsLoginOf(user: string): string {
+function natsLoginOf(user: string, namespace: string): string {
   return `- name: MESH_NATS_USER
-  value: ${user}
+  value: ${natsUserOf(user, namespace)}
 ${fromSecret('MESH_NATS_PASSWORD', secretOf('nats', user), 'password')}`;
 }
 
@@ -148,7 +151,7 @@ ${block(argsOf(args), 10)}          envFrom:
             - configMapRef:
                 name: mesh
           env:
-${indented(isPython ? natsLoginOf(user) : loginOf(user), 12)}
+${indented((isPython ? natsLoginOf : loginOf)(user, parts.namespace), 12)}
 ${block(isKeeper ? [credentialKeys] : [], 12)}${block(parts.env, 12)}${isPython ? '' : healthPorts(parts)}${block(parts.lifecycle, 10)}          resources:
             requests:
               cpu: 100m

@@ -19,7 +19,7 @@ export function serviceManifests(
 ): string {
   if (service.manifest.kind === 'agent') return agentManifests(service, all, namespace);
   const replicas = [...whyTwo(service.manifest, namespace), 'replicas: 2'];
-  const parts = { ...usualParts, replicas };
+  const parts = { ...usualParts, namespace, replicas };
   return `${deployment(service, parts)}---\n${disruptionBudget(service.name)}`;
 }
 
@@ -30,7 +30,7 @@ function agentManifests(
 ): string {
   const { name, manifest } = service;
   const env = [fromSecret('GEMINI_API_KEY', 'model', 'gemini-api-key')];
-  const parts = { ...usualParts, replicas: scaledByOthers, env };
+  const parts = { ...usualParts, namespace, replicas: scaledByOthers, env };
   const { count, why } = leastReplicas(manifest.name, all);
   return `${deployment(service, parts)}---
 apiVersion: keda.sh/v1alpha1
@@ -109,9 +109,10 @@ function whyTwo({ kind, longRunning, name }: ServiceManifest, namespace: string)
 }
 
 /** Returns the manifests of the gateway: its Deployment, Service, disruption budget and autoscaler. */
-export function gatewayManifests(service: DeployedService): string {
+export function gatewayManifests(service: DeployedService, namespace: string): string {
   const { name } = service;
   const parts = {
+    namespace,
     replicas: scaledByOthers,
     env: [
       ...['- name: MESH_HTTP_HOST', '  value: 0.0.0.0', '- name: MESH_HTTP_PORT', '  value: "8000"'],

@@ -164,7 +164,7 @@ export function renderKubernetes(mesh: RenderedMesh): Rendered {
   const all = manifestsOf(mesh);
   const own = services.map((service) => {
     const { kind } = service.manifest;
-    if (kind === 'gateway') return ['gateway.yaml', gatewayManifests(service)] as const;
+    if (kind === 'gateway') return ['gateway.yaml', gatewayManifests(service, namespace)] as const;
     if (kind === 'keeper') return ['keeper.yaml', serviceManifests(service, all, namespace)] as const;
     return [`${kind}s/${service.name}.yaml`, serviceManifests(service, all, namespace)] as const;
   });
@@ -173,7 +173,7 @@ export function renderKubernetes(mesh: RenderedMesh): Rendered {
     'kustomization.yaml': kustomization(resources),
     'mesh.env': meshEnvironment(namespace),
     'service-account.yaml': serviceAccount,
-    'provision.yaml': provisionJob({ image: project, args: provisionArguments }),
+    'provision.yaml': provisionJob({ image: project, args: provisionArguments, namespace }),
     ...Object.fromEntries(own),
   };
   const manifests = Object.entries(base).map(([file, text]) => [

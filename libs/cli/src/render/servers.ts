@@ -9,7 +9,7 @@ import {
 
 /** Returns a configuration of nats-server with the rights of services. Passwords come from its environment. */
 export function natsConfiguration(services: readonly ServiceManifest[], namespace: string): string {
-  const password = (user: string) => `$${natsPasswordVariable(user)}`;
+  const password = (_user: string, service: string) => `$${natsPasswordVariable(service)}`;
   return `# Passwords come from the environment.
 max_payload: 1MB
 write_deadline: "10s"

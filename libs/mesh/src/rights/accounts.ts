@@ -68,13 +68,13 @@ export function planAccounts(services: readonly ServiceManifest[], namespace = '
   const keepers = hasKeeper(services) ? [keeperManifest] : [];
   const manifests = [operatorManifest, gatewayManifest, clientManifest, ...keepers, ...services];
   const members = manifests.map((manifest) => ({
-    account: manifest.kind === 'operator' ? jetStream : nameIn(namespace, busName(manifest)),
+    account: manifest.kind === 'operator' ? jetStream : natsUserOf(busName(manifest), namespace),
     manifest,
     rights: rightsOf(manifest, services, namespace),
   }));
   const accounts = members.map(({ account, manifest }) =>
     manifest.kind === 'operator'
-      ? { name: account, user: nameIn(namespace, provisionUser), service: provisionUser }
+      ? { name: account, user: natsUserOf(provisionUser, namespace), service: provisionUser }
       : {
           ...{ name: account, user: account, service: busName(manifest) },
           permissions: permissionsOf(manifest, services, namespace),
@@ -89,9 +89,9 @@ export function planAccounts(services: readonly ServiceManifest[], namespace = '
   return { accounts, links, jetStream };
 }
 
-/** Returns the name of an account or user among those of all meshes on one NATS. */
-function nameIn(namespace: string, name: string): string {
-  return namespace === 'mesh' ? name : `${namespace}:${name}`;
+/** Returns the name of a service's account and user among those of all meshes on one NATS. */
+export function natsUserOf(service: string, namespace = 'mesh'): string {
+  return namespace === 'mesh' ? service : `${namespace}:${service}`;
 }
 
 /** Links a service with JetStream. */

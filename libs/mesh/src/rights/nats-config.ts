@@ -5,14 +5,19 @@ import type { ServiceManifest } from './service-manifest.ts';
 export interface NatsUsers {
   /** Every agent and tool; the gateway and `client`, for other programs, are added. */
   services: readonly ServiceManifest[];
-  /** Returns a user's password, or `$NAME` for a password that nats-server reads from its environment. */
-  password: (user: string) => string;
+  /**
+   * Returns a user's password, or `$NAME` for a password that nats-server reads from its environment.
+   *
+   * @param user the name of the user on this NATS
+   * @param service the name of its service, which is the user's name without the namespace of the mesh
+   */
+  password: (user: string, service: string) => string;
   namespace?: string;
 }
 
-/** Returns the name of the variable that holds a user's password, in nats-server's environment. */
-export function natsPasswordVariable(user: string): string {
-  return `NATS_PASSWORD_${user.toUpperCase().replaceAll('-', '_')}`;
+/** Returns the name of the variable that holds the password of a service's user, in nats-server's environment. */
+export function natsPasswordVariable(service: string): string {
+  return `NATS_PASSWORD_${service.toUpperCase().replaceAll('-', '_')}`;
 }
 
 /**
@@ -26,7 +31,9 @@ export function natsAccounts(...meshes: readonly NatsUsers[]): string {
   assertDistinct(meshes.map(({ namespace = 'mesh' }) => namespace));
   const blocks = meshes.flatMap(({ services, password, namespace }) => {
     const plan = planAccounts(services, namespace);
-    return plan.accounts.map((account) => accountBlock(account, plan, password(account.user)));
+    return plan.accounts.map((account) =>
+      accountBlock(account, plan, password(account.user, account.service)),
+    );
   });
   return `accounts {\n${blocks.join('\n')}\n}\n`;
 }
