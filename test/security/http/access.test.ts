@@ -22,7 +22,7 @@ import { lastText } from '../../rest-client.ts';
 import { deskApp, whoami } from '../caller/definitions.ts';
 
 const run = promisify(execFile);
-const command = new URL('../../libs/cli/src/main.ts', import.meta.url).pathname;
+const command = new URL('../../../libs/cli/src/main.ts', import.meta.url).pathname;
 const app = 'stock_app';
 const folder = 'test/security/caller';
 /** An agent whose tool, in a process of its own, answers with its caller. */

@@ -1,7 +1,7 @@
 import { chmod, mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { type Bus, connectNats, provision } from '@agentmesh/bus';
+import { type Bus, connectNats, openQueues, provision } from '@agentmesh/bus';
 import { subjects } from '@agentmesh/protocol';
 import { connectRedis, provisionRedis } from '@agentmesh/store';
 import { until } from '@agentmesh/testing';
@@ -32,11 +32,11 @@ async function startServers({
 
 async function startMesh(
   options: Parameters<typeof startServers>[0] = {},
-  storage: 'file' | 'memory' = 'file',
+  { storage = 'file', agents = [] }: { storage?: 'file' | 'memory'; agents?: string[] } = {},
 ) {
   const env = await startServers(options);
   await provisionRedis({ url: env.REDIS_URL });
-  await provision({ url: env.NATS_URL, agents: [], storage });
+  await provision({ url: env.NATS_URL, agents, storage });
   return env;
 }
 
@@ -98,7 +98,7 @@ describe('agentmesh doctor', () => {
   });
 
   it('finds streams in memory', async () => {
-    const [finding, ...more] = await findingsOf({ env: await startMesh({}, 'memory') });
+    const [finding, ...more] = await findingsOf({ env: await startMesh({}, { storage: 'memory' }) });
     expect(more).toEqual([]);
     expect(finding).toMatchObject({ check: 'stream-storage', level: 'warning' });
     expect(finding?.problem).toContain('MESH_RUN');
@@ -156,7 +156,7 @@ describe('agentmesh doctor', () => {
   });
 
   it('finds a JetStream without space, and publishers learn it', async () => {
-    const env = await startMesh({ nats: { maxFileBytes: 2_000_000 } });
+    const env = await startMesh({ nats: { maxFileBytes: 2_000_000 } }, { agents: ['lost'] });
     await using bus = await connectNats({ url: env.NATS_URL, service: 'agent_lost', cards: false });
     await expect(fill(bus)).rejects.toMatchObject({
       code: 'resource_exhausted',
@@ -168,7 +168,7 @@ describe('agentmesh doctor', () => {
     'finds a NATS whose disk is full',
     async () => {
       using disk = mountDisk(8);
-      const env = await startMesh({ nats: { dataDir: disk.path } });
+      const env = await startMesh({ nats: { dataDir: disk.path } }, { agents: ['lost'] });
       await using bus = await connectNats({ url: env.NATS_URL, service: 'agent_lost', cards: false });
       disk.fill();
       // NATS says it, or stops its JetStream without a word.
@@ -200,7 +200,10 @@ describe('agentmesh doctor', () => {
     await using bus = await connectNats({ url: env.NATS_URL, service: 'agent_lost' });
     const names = subjects();
     await bus.announce({ kind: 'agent', name: 'lost' });
+    await using queues = await openQueues({ url: env.NATS_URL });
+    await queues.add({ kind: 'run', name: 'nobody' });
     await bus.enqueue(names.agentRun('nobody', 's'), {}, { messageId: 'orphan' });
+    await queues.remove({ kind: 'run', name: 'nobody' });
     const letter = {
       ...{
         subject: names.agentRun('lost', 's'),

@@ -68,19 +68,25 @@ export function reading(service: TheService): void {
   });
 
   test('reads events up to a number of characters, and at least one', async () => {
-    const sizesOf = async (maxChars: number, range: { afterSeq?: number; limit?: number } = {}) =>
-      (await service().log.readEvents({ ...ref, ...range, maxChars })).map(({ seq, event, chars = 0 }) => {
-        expect(chars).toBeGreaterThan(JSON.stringify(event).length / 2);
-        return [seq, event.timestamp];
-      });
+    const within = async (maxChars: number, range: { afterSeq?: number; limit?: number } = {}) =>
+      (await service().log.readEvents({ ...ref, ...range, maxChars })).map(({ seq, event }) => [
+        seq,
+        event.timestamp,
+      ]);
     const all = times.map((timestamp, at) => [at + 1, timestamp]);
     const [first] = await service().log.readEvents({ ...ref, limit: 1, maxChars: 1 });
-    expect(await sizesOf(1)).toEqual(all.slice(0, 1));
-    expect(await sizesOf(1, { afterSeq: 2 })).toEqual(all.slice(2, 3));
-    expect(await sizesOf(2.5 * (first?.chars ?? 0))).toEqual(all.slice(0, 2));
-    expect(await sizesOf(1_000_000)).toEqual(all);
-    expect(await sizesOf(1_000_000, { afterSeq: 1, limit: 2 })).toEqual(all.slice(1, 3));
-    expect(await sizesOf(1_000_000, { afterSeq: 5 })).toEqual([]);
+    expect(await within(1)).toEqual(all.slice(0, 1));
+    expect(await within(1, { afterSeq: 2 })).toEqual(all.slice(2, 3));
+    expect(await within(2.5 * (first?.chars ?? 0))).toEqual(all.slice(0, 2));
+    expect(await within(1_000_000)).toEqual(all);
+    expect(await within(1_000_000, { afterSeq: 1, limit: 2 })).toEqual(all.slice(1, 3));
+    expect(await within(1_000_000, { afterSeq: 5 })).toEqual([]);
+    const session = (await service().getSession(ref)) ?? expect.fail();
+    const content = { role: 'model', parts: [{ text: 'x'.repeat(5_000) }] };
+    await service().appendEvent({ session, event: eventOf({ content }) });
+    const [large] = await service().log.readEvents({ ...ref, afterSeq: 5, maxChars: 1 });
+    expect(large?.chars).toBeGreaterThan(5_000);
+    expect(large?.chars).toBeLessThan(6_000);
   });
 
   test('reads no events of an unknown session', async () => {

@@ -25,8 +25,8 @@ import { dial } from '../wire/dial.ts';
 import { type NatsAddress, natsAddressNames } from '../wire/nats-address.ts';
 import { fromNats, isNobodyThere, isTaken, isTimeout, jetStreamOff } from '../wire/nats-errors.ts';
 import { defaultAckWaitMs } from '../work/work-consumer.ts';
+import { putQueues, workSubjects } from '../work/work-subjects.ts';
 import { putCardBucket } from './put-card-bucket.ts';
-import { putQueues, workSubjects } from './work-subjects.ts';
 
 export interface ProvisionOptions extends NatsAddress {
   /** Default `mesh`. */

@@ -3,8 +3,8 @@ import { jetstreamManager } from '@nats-io/jetstream';
 import { dial } from '../wire/dial.ts';
 import { fromNats, isMissing } from '../wire/nats-errors.ts';
 import { defaultAckWaitMs } from '../work/work-consumer.ts';
+import { dropSubject, putQueues } from '../work/work-subjects.ts';
 import type { OperatorOptions } from './stored-cards.ts';
-import { dropSubject, putQueues } from './work-subjects.ts';
 
 /** The queues of services that join and leave a provisioned mesh. */
 export interface ServiceQueues extends AsyncDisposable {

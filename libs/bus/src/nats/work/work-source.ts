@@ -14,7 +14,8 @@ import {
 } from '../wire/nats-errors.ts';
 import { toDelivery } from './delivery.ts';
 import { pullSome } from './pull.ts';
-import { defaultAckWaitMs, putConsumer } from './work-consumer.ts';
+import { defaultAckWaitMs } from './work-consumer.ts';
+import { putQueues } from './work-subjects.ts';
 
 export interface WorkSourceParts {
   connection: NatsConnection;
@@ -127,7 +128,8 @@ async function prepareConsumer(
     if (!isMissing(thrown)) throw fromNats(thrown, `consume ${describe(queue)}`);
   }
   try {
-    await putConsumer(manager, subjects, queue, defaultAckWaitMs);
+    const { kind, name } = queue;
+    await putQueues({ manager, names: subjects, kind }, [name], defaultAckWaitMs);
     return defaultAckWaitMs;
   } catch (thrown) {
     if (!isDenied(thrown) && !isMissing(thrown)) throw fromNats(thrown, `consume ${describe(queue)}`);

@@ -32,7 +32,7 @@ function* pageParts(
   const textOf = (page: readonly StoredEvent[]) => {
     const sent = page.slice(0, left);
     left -= sent.length;
-    return join(sent);
+    return join(sent.map(({ seq, event }) => ({ seq, event })));
   };
   yield async () => `{"lastSeq":${lastSeq},"events":[`;
   for (const part of eventPages(context, ref, { after, last: lastSeq }, textOf)) {

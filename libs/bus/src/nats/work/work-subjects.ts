@@ -1,7 +1,7 @@
 import { every, MeshError, type QueueKind, type QueueName, type Subjects } from '@agentmesh/protocol';
 import type { JetStreamManager } from '@nats-io/jetstream';
 import { isMissing, isNoSubset } from '../wire/nats-errors.ts';
-import { putConsumer } from '../work/work-consumer.ts';
+import { putConsumer } from './work-consumer.ts';
 
 /** The number of tries while other steps change the same stream. */
 const maxTries = 50;

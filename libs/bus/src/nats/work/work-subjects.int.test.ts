@@ -4,8 +4,8 @@ import { type JetStreamManager, jetstreamManager } from '@nats-io/jetstream';
 import { connect, type NatsConnection } from '@nats-io/transport-node';
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import { connectNats } from '../connect-nats.ts';
-import { provision } from './provision.ts';
-import { openQueues } from './service-queues.ts';
+import { provision } from '../operator/provision.ts';
+import { openQueues } from '../operator/service-queues.ts';
 
 const names = subjects();
 let nats: Server;
