@@ -103,6 +103,8 @@ describe('docs/migration.md', () => {
       }
       expect(onAdk.split('\n')).toHaveLength(5);
       expect(outputs[0]).toContain(onAdk);
+      // The last step may have changed a file, which starts a service again.
+      await untilRuns(reader, 'travel', 'packing');
       expect(await eventsOnMesh(reader.gatewayUrl)).toBe(onAdk);
     },
     8 * minutes,

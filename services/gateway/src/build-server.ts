@@ -30,7 +30,7 @@ const headersTimeoutMs = 60_000;
 const handshakeTimeoutMs = 5_000;
 
 /** Default of the bytes of large answers that clients have not read yet. */
-const defaultUnreadBytes = 100_663_296;
+const defaultUnreadBytes = 50_331_648;
 /** How long, and how many, large answers wait for room among the unread bytes. */
 const roomFor = { waitMs: 10_000, mostOfOne: 200, mostWaiting: 2_000 };
 
@@ -46,7 +46,7 @@ export type ServerOptions = Pick<
   limits?: CallerLimits | undefined;
   /** The origins of pages that may call the gateway; default none. */
   corsOrigins?: readonly string[] | undefined;
-  /** Bytes of large answers that clients have not read yet; default 96 MiB. */
+  /** Bytes of large answers that clients have not read yet; default 48 MiB. */
   unreadBytes?: number | undefined;
   /** Number of connections; default unlimited. */
   maxConnections?: number | undefined;

@@ -31,7 +31,7 @@ export const limitConfig = {
     'MESH_HTTP_UNREAD_BYTES',
     'bytes of large answers that clients have not read yet, at one gateway; further large answers get 429',
     integer(1_048_576, 17_179_869_184),
-    { default: '100663296' },
+    { default: '50331648' },
   ),
   corsOrigins: variable(
     'MESH_HTTP_CORS_ORIGINS',

@@ -8,7 +8,13 @@ import {
   type Subjects,
   subjects,
 } from '@agentmesh/protocol';
-import { type JetStreamManager, jetstream, jetstreamManager, type StoredMsg } from '@nats-io/jetstream';
+import {
+  type ConsumerInfo,
+  type JetStreamManager,
+  jetstream,
+  jetstreamManager,
+  type StoredMsg,
+} from '@nats-io/jetstream';
 import type { NatsConnection } from '@nats-io/nats-core';
 import { dial } from '../wire/dial.ts';
 import { fromNats, isMissing } from '../wire/nats-errors.ts';
@@ -91,7 +97,11 @@ function orphanQueues(connection: NatsConnection, manager: JetStreamManager, nam
 async function orphansOf(manager: JetStreamManager, names: Subjects, kind: QueueKind): Promise<Orphans[]> {
   const stream = names.workStream(kind);
   const filters: string[] = [];
-  for await (const { config } of manager.consumers.list(stream)) filters.push(config.filter_subject ?? '');
+  for await (const info of manager.consumers.list(stream)) {
+    // The server lists null for a consumer that is removed meanwhile.
+    const { config } = (info as ConsumerInfo | null) ?? {};
+    filters.push(config?.filter_subject ?? '');
+  }
   const { state } = await manager.streams.info(stream, { subjects_filter: names.workSubject(kind, every) });
   const counts = new Map<string, number>();
   for (const [subject, count] of Object.entries(state.subjects ?? {})) {

@@ -1,5 +1,5 @@
 import { every, MeshError, type QueueKind, type QueueName, type Subjects } from '@agentmesh/protocol';
-import type { JetStreamManager } from '@nats-io/jetstream';
+import type { ConsumerInfo, JetStreamManager } from '@nats-io/jetstream';
 import { isMissing, isNoSubset } from '../wire/nats-errors.ts';
 import { putConsumer } from './work-consumer.ts';
 
@@ -24,8 +24,11 @@ export async function workSubjects(
   const stream = names.workStream(kind);
   const found = new Set(added);
   try {
-    for await (const { config } of manager.consumers.list(stream))
-      if (config.durable_name !== undefined && config.filter_subject) found.add(config.filter_subject);
+    for await (const info of manager.consumers.list(stream)) {
+      // The server lists null for a consumer that is removed meanwhile.
+      const { durable_name, filter_subject } = (info as ConsumerInfo | null)?.config ?? {};
+      if (durable_name !== undefined && filter_subject) found.add(filter_subject);
+    }
   } catch (thrown) {
     if (!isMissing(thrown)) throw thrown;
   }
