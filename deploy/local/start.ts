@@ -56,14 +56,16 @@ async function main(signal: AbortSignal): Promise<void> {
     '',
   ].join('\n');
   await writeFile(`${folder}/operator.env`, operatorEnv, { mode: 0o600 });
-  const apps = await fetch(`${mesh.gatewayUrl}/list-apps`, { signal });
   console.log(`
 The mesh is running: ${mesh.processes.length} services and a gateway, each a process of its own.
 
   REST     ${mesh.gatewayUrl}${process.env.MESH_CONSOLE === 'off' ? '' : `\n  console  ${mesh.gatewayUrl}/console`}${process.env.MESH_ADK_WEB ? `\n  web UI   ${mesh.gatewayUrl}/dev-ui/` : ''}
   NATS     ${mesh.natsUrl}   (how a program of yours logs in: ${folder}/client.env; an operator: ${folder}/operator.env)
   Redis    ${withoutPassword(mesh.redisUrl)}
-  apps     ${((await apps.json()) as string[]).join(', ')}
+  apps     ${samples
+    .flatMap(({ manifest }) => manifest.app ?? [])
+    .sort()
+    .join(', ')}
   models   ${modelsOf(mesh, samples, printer.scripted)}
   logs     ${logsOf(process.env)}
 

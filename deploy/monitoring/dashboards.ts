@@ -73,7 +73,7 @@ function dashboard(uid: string, title: string): DashboardBuilder {
 const ended = `agentmesh_work_duration_count{${mesh}}`;
 const http = 'http_server_request_duration';
 
-/** What users get: runs, queues, requests, models. */
+/** The dashboard of users' work: runs, queues, requests, models. */
 const meshDashboard = dashboard('agentmesh-mesh', 'agentmesh: the mesh')
   .withRow(new RowBuilder('Now'))
   .withPanel(
@@ -180,7 +180,7 @@ const meshDashboard = dashboard('agentmesh-mesh', 'agentmesh: the mesh')
     ]),
   );
 
-/** What each process uses. */
+/** The dashboard of the resources of each process. */
 const processDashboard = dashboard('agentmesh-processes', 'agentmesh: processes')
   .withPanel(
     chart('Delay of the event loop, p99', 's', [`nodejs_eventloop_delay_p99{${mesh}}`, '{{instance}}']),

@@ -11,7 +11,7 @@ let model: ScriptedGemini;
 let mesh: LocalMesh;
 const pages = new Map<number, string>();
 const ports: number[] = [];
-/** What the model does in the place of its answer. */
+/** The behaviour of the model in the place of its answer. */
 let trouble: 'hangs' | 'fails' | undefined;
 
 beforeAll(async () => {

@@ -73,6 +73,31 @@ describe('a message that comes again with its key', () => {
     expect(await messagesIn(session)).toEqual({ messages: 1, events: 4 });
   }, 60_000);
 
+  it.each([
+    ['session', `/apps/${app}/users/u1/sessions/anew`],
+    ['user', `/apps/${app}/users/u1`],
+  ])(
+    'is a new run in a session that was made again after its %s was deleted',
+    async (_, path) => {
+      const { send } = restClient(mesh.gatewayUrl);
+      const make = () => send('POST', `/apps/${app}/users/u1/sessions/anew`, {});
+      const run = async () => {
+        const response = await runAt(mesh.gatewayUrl, '/run', 'anew', 'k2');
+        const events = (await response.json()) as Event[];
+        return { status: response.status, texts: events.map(({ content }) => content?.parts?.[0]?.text) };
+      };
+      const whole = { status: 200, texts: [undefined, undefined, 'It stands high.'] };
+      expect((await make()).status).toBe(200);
+      expect(await run()).toEqual(whole);
+      expect((await send('DELETE', path)).status).toBe(200);
+      expect((await make()).status).toBe(200);
+      expect(await run()).toEqual(whole);
+      expect(await messagesIn('anew')).toEqual({ messages: 1, events: 4 });
+      expect((await send('DELETE', path)).status).toBe(200);
+    },
+    60_000,
+  );
+
   it('is one run when it comes many times at once, and its stream begins at the beginning', async () => {
     const session = await restClient(mesh.gatewayUrl).createSession(app);
     const second = await mesh.start('gateway');

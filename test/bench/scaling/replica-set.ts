@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { spawnGuarded } from '@agentmesh/testing';
 
-/** What a line of a replica's log says about a run. */
+/** The begin or the end of a run, as a replica logs it. */
 export interface RunLine {
   /** epoch ms */
   time: number;

@@ -2,7 +2,7 @@ import type { ServiceManifest } from '@agentmesh/mesh';
 import { type DeployedService, nameOf } from './deployed-service.ts';
 import { leastReplicas } from './kubernetes-services.ts';
 
-/** What the values of the chart name besides the services. */
+/** The parts of the chart's values beside the services. */
 export interface HelmValuesOptions {
   namespace: string;
   /** The image of every service that names none, without its tag. */

@@ -11,6 +11,8 @@ export interface NumberedEvent {
   seq?: number;
   /** True if only the outline of a large event is here: the log of the session has the whole of it. */
   isOutline?: true;
+  /** True if the event came as a message when it was committed; otherwise it was read from the log. */
+  isLive?: true;
 }
 
 export interface LogReaderOptions extends OutlineOptions {

@@ -134,6 +134,6 @@ async function* passOn(
     if (log.hasBegun) yield { event };
   } else if (seq === log.seen + 1) {
     log.seen = seq;
-    if (log.wants(event)) yield logged({ event, seq, chars }, outlineAbove);
+    if (log.wants(event)) yield { ...logged({ event, seq, chars }, outlineAbove), isLive: true };
   } else if (seq > log.seen) yield* log.read();
 }

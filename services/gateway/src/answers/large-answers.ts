@@ -22,7 +22,7 @@ interface LargeAnswersOptions {
   log: Pick<Logger, 'warn'>;
 }
 
-/** What was read, and the hold of its bytes if it is large. */
+/** The value that was read, and the hold of its bytes if it is large. */
 interface Kept<T> {
   value: T;
   hold: Hold | undefined;

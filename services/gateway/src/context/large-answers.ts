@@ -6,7 +6,7 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
  */
 export type Parts = Iterator<() => Promise<string>, void, void>;
 
-/** What is to be read and sent, and its size. */
+/** A value that is to be read and sent, and its size. */
 export interface LargeRead<T> {
   /** Reads it. May be called a second time: when there is no room, the first reading is forgotten. */
   read(): Promise<T>;

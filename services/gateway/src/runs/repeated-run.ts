@@ -43,7 +43,7 @@ export interface RepeatableRun {
 
 /**
  * Returns the key of a request to run; undefined for a request without a key. A key belongs to its caller and to the
- * session.
+ * session: in a session that was made again under the same id it is a new key.
  *
  * @throws MeshError `already_exists` for a key that came with another body; `failed_precondition` without Redis
  */
@@ -60,7 +60,10 @@ export async function readRepeatable(
     throw new MeshError('failed_precondition', 'this mesh has no Redis, which knows the keys of requests');
   const { appName, userId, sessionId } = session;
   const caller = callerOf(request).via === anyCaller.via ? '' : countedAs(request);
-  const name = JSON.stringify([caller, appName, userId, sessionId, key]);
+  const nameNow = async () => {
+    const view = await mesh.sessions.leases.look(session);
+    return view && JSON.stringify([caller, appName, userId, sessionId, view.incarnation, key]);
+  };
   const content = JSON.stringify([request.routeOptions.url, request.body]);
   const body = createHash('sha256').update(content).digest('hex');
   const idsIn = (note: string | undefined): RunIds | undefined => {
@@ -73,7 +76,8 @@ export async function readRepeatable(
       );
     return { invocationId, ...(resume !== undefined && { resume }) };
   };
-  const known = idsIn(await repeatedRequests.find(name));
+  const nameBefore = await nameNow();
+  const known = nameBefore === undefined ? undefined : idsIn(await repeatedRequests.find(nameBefore));
   return {
     known,
     async follow(signal) {
@@ -91,6 +95,9 @@ export async function readRepeatable(
     },
     async note(ids) {
       if (known) return known;
+      // The session may have been made for this run. Without one the run is refused.
+      const name = nameBefore ?? (await nameNow());
+      if (name === undefined) return ids;
       return idsIn(await repeatedRequests.note(name, JSON.stringify({ body, ...ids }))) ?? ids;
     },
   };

@@ -18,8 +18,8 @@ export const outlineAbove = 32_768;
 export interface FrameForm {
   /** Returns the frames before the first event. */
   begin(): readonly object[];
-  /** Returns the frames of an event. */
-  event(event: NumberedEvent['event']): readonly object[];
+  /** Returns the frames of an event. `isLive`: it came when it was committed, so pieces after it are not missing. */
+  event(event: NumberedEvent['event'], isLive?: boolean): readonly object[];
   /** Returns the frames after the last event of a run that did not fail. */
   end(): Promise<readonly object[]>;
   /** Returns the last frame of a run that failed, or whose stream ends early. */
@@ -95,9 +95,9 @@ export async function streamRun(
   };
   try {
     await sendAll(form?.begin());
-    for await (const { event, seq, isOutline } of numbered) {
+    for await (const { event, seq, isOutline, isLive } of numbered) {
       if (isOutline && seq !== undefined) await sendLarge(seq);
-      else if (form) await sendAll(form.event(event));
+      else if (form) await sendAll(form.event(event, isLive));
       else await sse.send({ data: event, id: seq });
     }
     const { status, error } = await end;

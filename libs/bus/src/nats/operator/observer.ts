@@ -3,6 +3,7 @@ import { type ConsumerInfo, type JetStreamManager, jetstreamManager } from '@nat
 import { dial } from '../wire/dial.ts';
 import { messageFrom } from '../wire/jetstream-api.ts';
 import { fromNats, isMissing } from '../wire/nats-errors.ts';
+import { consumersOf } from '../work/consumers-of.ts';
 import { readDeadLetters } from './read-dead-letters.ts';
 import { readReplicas } from './read-replicas.ts';
 import type { ReplicaStats } from './replica-stats.ts';
@@ -56,7 +57,7 @@ export async function openObserver({ service, ...options }: ObserverOptions): Pr
   return {
     replicas: (name) => readReplicas(connection, names, name),
     async queues() {
-      const lists = await Promise.all(kinds.map((kind) => consumersOf(manager, names, kind)));
+      const lists = await Promise.all(kinds.map((kind) => queuesOf(manager, names, kind)));
       const busy = { ages: 0 };
       return await Promise.all(
         lists.flat().map(([kind, info]) => observe({ manager, names, busy }, kind, info)),
@@ -67,20 +68,19 @@ export async function openObserver({ service, ...options }: ObserverOptions): Pr
   };
 }
 
-async function consumersOf(
-  { consumers }: JetStreamManager,
+async function queuesOf(
+  manager: JetStreamManager,
   names: Subjects,
   kind: QueueKind,
 ): Promise<[QueueKind, ConsumerInfo][]> {
   const stream = names.workStream(kind);
-  const found: [QueueKind, ConsumerInfo][] = [];
   try {
-    for await (const info of consumers.list(stream)) found.push([kind, info]);
+    return (await consumersOf(manager, stream)).map((info) => [kind, info]);
   } catch (thrown) {
     // A mesh without long-running tools has no stream of jobs.
     if (!isMissing(thrown)) throw fromNats(thrown, `stream ${stream}`);
+    return [];
   }
-  return found;
 }
 
 interface Observing {

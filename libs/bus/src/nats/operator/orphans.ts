@@ -8,16 +8,11 @@ import {
   type Subjects,
   subjects,
 } from '@agentmesh/protocol';
-import {
-  type ConsumerInfo,
-  type JetStreamManager,
-  jetstream,
-  jetstreamManager,
-  type StoredMsg,
-} from '@nats-io/jetstream';
+import { type JetStreamManager, jetstream, jetstreamManager, type StoredMsg } from '@nats-io/jetstream';
 import type { NatsConnection } from '@nats-io/nats-core';
 import { dial } from '../wire/dial.ts';
 import { fromNats, isMissing } from '../wire/nats-errors.ts';
+import { consumersOf } from '../work/consumers-of.ts';
 import type { OperatorOptions } from './stored-cards.ts';
 
 /**
@@ -96,12 +91,8 @@ function orphanQueues(connection: NatsConnection, manager: JetStreamManager, nam
 
 async function orphansOf(manager: JetStreamManager, names: Subjects, kind: QueueKind): Promise<Orphans[]> {
   const stream = names.workStream(kind);
-  const filters: string[] = [];
-  for await (const info of manager.consumers.list(stream)) {
-    // The server lists null for a consumer that is removed meanwhile.
-    const { config } = (info as ConsumerInfo | null) ?? {};
-    filters.push(config?.filter_subject ?? '');
-  }
+  const consumers = await consumersOf(manager, stream);
+  const filters = consumers.map(({ config }) => config.filter_subject ?? '');
   const { state } = await manager.streams.info(stream, { subjects_filter: names.workSubject(kind, every) });
   const counts = new Map<string, number>();
   for (const [subject, count] of Object.entries(state.subjects ?? {})) {

@@ -11,6 +11,7 @@ import { type NatsConnection, headers as natsHeaders } from '@nats-io/nats-core'
 import { dial } from '../wire/dial.ts';
 import { messageFrom, messageOrNone } from '../wire/jetstream-api.ts';
 import { fromNats, isMissing } from '../wire/nats-errors.ts';
+import { consumersOf } from '../work/consumers-of.ts';
 import { removeLostPayloads } from './lost-payloads.ts';
 import type { OperatorOptions } from './stored-cards.ts';
 
@@ -249,12 +250,6 @@ async function storedMessages(
     from = message.seq + 1;
   }
   return found;
-}
-
-async function consumersOf(manager: JetStreamManager, stream: string): Promise<ConsumerInfo[]> {
-  const infos: ConsumerInfo[] = [];
-  for await (const info of manager.consumers.list(stream)) infos.push(info);
-  return infos;
 }
 
 const filterOf = ({ config }: ConsumerInfo) => config.filter_subject ?? '>';

@@ -1,6 +1,7 @@
 import { every, MeshError, type QueueKind, type QueueName, type Subjects } from '@agentmesh/protocol';
-import type { ConsumerInfo, JetStreamManager } from '@nats-io/jetstream';
+import type { JetStreamManager } from '@nats-io/jetstream';
 import { isMissing, isNoSubset } from '../wire/nats-errors.ts';
+import { consumersOf } from './consumers-of.ts';
 import { putConsumer } from './work-consumer.ts';
 
 /** The number of tries while other steps change the same stream. */
@@ -24,11 +25,8 @@ export async function workSubjects(
   const stream = names.workStream(kind);
   const found = new Set(added);
   try {
-    for await (const info of manager.consumers.list(stream)) {
-      // The server lists null for a consumer that is removed meanwhile.
-      const { durable_name, filter_subject } = (info as ConsumerInfo | null)?.config ?? {};
-      if (durable_name !== undefined && filter_subject) found.add(filter_subject);
-    }
+    for (const { config } of await consumersOf(manager, stream))
+      if (config.durable_name !== undefined && config.filter_subject) found.add(config.filter_subject);
   } catch (thrown) {
     if (!isMissing(thrown)) throw thrown;
   }

@@ -6,10 +6,10 @@ import { messageOf, stateChanges } from './read-input.ts';
 
 type Pending = Awaited<ReturnType<AgUiRun['pending']>>;
 
-function frames(state: Record<string, unknown> = {}, pending: Pending = []) {
+function frames(state: Record<string, unknown> = {}, pending: Pending = [], isRepeated = false) {
   let now = state;
   const form = new AgUiFrames({
-    isRepeated: false,
+    isRepeated,
     ...{ threadId: 't', runId: 'r', invocationId: 'e', state },
     pending: async () => pending,
     readState: async () => now,
@@ -44,6 +44,25 @@ it('joins the pieces of a message, and adds what no piece had', () => {
   ).toEqual([
     ...['TEXT_MESSAGE_START e-1', 'TEXT_MESSAGE_CONTENT e-1 It ', 'TEXT_MESSAGE_CONTENT e-1 is '],
     ...['TEXT_MESSAGE_CONTENT e-1 so', 'TEXT_MESSAGE_END e-1'],
+  ]);
+});
+
+it('gives a run that began earlier in whole messages until one came when it was committed', () => {
+  const { form } = frames({}, [], true);
+  expect(
+    short([
+      ...form.event(text('Read from the log')),
+      // The beginning of this message was missed.
+      ...form.event(piece('is ')),
+      ...form.event(text('It is so'), true),
+      ...form.event(piece('And ')),
+      ...form.event(text('And so on'), true),
+    ]),
+  ).toEqual([
+    ...['TEXT_MESSAGE_START e-1', 'TEXT_MESSAGE_CONTENT e-1 Read from the log', 'TEXT_MESSAGE_END e-1'],
+    ...['TEXT_MESSAGE_START e-2', 'TEXT_MESSAGE_CONTENT e-2 It is so', 'TEXT_MESSAGE_END e-2'],
+    ...['TEXT_MESSAGE_START e-3', 'TEXT_MESSAGE_CONTENT e-3 And '],
+    ...['TEXT_MESSAGE_CONTENT e-3 so on', 'TEXT_MESSAGE_END e-3'],
   ]);
 });
 

@@ -10,8 +10,8 @@ export interface AgUiRun {
   runId: string;
   invocationId: string;
   /**
-   * True for a run that may have begun earlier: pieces may be missing at the beginning of a message, so the first
-   * message of each author comes as a whole.
+   * True for a run that may have begun earlier: pieces may be missing at the beginning of a message, so messages of an
+   * author come as a whole until one of them came when it was committed.
    */
   isRepeated: boolean;
   /** The state with which the run begins. */
@@ -33,7 +33,7 @@ export class AgUiFrames implements FrameForm {
   readonly #run: AgUiRun;
   /** The messages that have begun, by author and branch: parallel agents speak at once. */
   readonly #open = new Map<string, OpenMessage>();
-  /** The authors, with branch, one of whose whole events has come. */
+  /** The authors, with branch, one of whose whole events came when it was committed. */
   readonly #heard = new Set<string>();
   #state: Record<string, unknown>;
   #count = 0;
@@ -48,9 +48,10 @@ export class AgUiFrames implements FrameForm {
     return [{ type: EventType.RUN_STARTED, threadId, runId }, this.#snapshot()];
   }
 
-  event(event: Event): AGUIEvent[] {
+  event(event: Event, isLive = false): AGUIEvent[] {
     const text = textOf(event);
     if (event.partial) return text === '' ? [] : this.#piece(event, text);
+    if (isLive) this.#heard.add(speakerOf(event));
     const parts = event.content?.parts ?? [];
     return [
       ...this.#wholeText(event, text),
@@ -105,7 +106,6 @@ export class AgUiFrames implements FrameForm {
     const speaker = speakerOf(event);
     const open = this.#open.get(speaker);
     this.#open.delete(speaker);
-    this.#heard.add(speaker);
     if (open && (text === '' || text.startsWith(open.text))) {
       const rest = text.slice(open.text.length);
       return [...(rest === '' ? [] : [contentOf(open.messageId, rest)]), endOf(open.messageId)];
