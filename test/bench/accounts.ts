@@ -4,8 +4,10 @@
  * users have no lists of permitted subjects. It compares the time, and CPU time, which other work of the machine
  * disturbs less. Needs Linux.
  *
- * `node_modules/.bin/node test/bench/accounts.ts [rounds]`
+ * `node_modules/.bin/node test/bench/accounts.ts [rounds [processes]]`
  */
+import { fork } from 'node:child_process';
+import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
 import { App, type BaseAgent, LlmAgent } from '@agentmesh/agent';
 import { type Bus, connectNats, provision } from '@agentmesh/bus';
@@ -27,7 +29,9 @@ import { median } from './median.ts';
 import { question } from './model.ts';
 
 /** The number of rounds. Each round measures every case on both servers. */
-const rounds = Number(process.argv[2] ?? 7);
+const rounds = Number(process.argv[2] ?? 5);
+/** The number of processes that measure, one after the other. */
+const processes = Number(process.argv[3] ?? 6);
 /** The length of a tick in which Linux counts the CPU time of other processes, in ms. */
 const tickMs = 10;
 const names = subjects();
@@ -67,7 +71,8 @@ interface Cost {
 }
 
 /** The forms of rights that are compared. */
-type Rights = 'accounts' | 'accounts without lists' | 'one account';
+const forms = ['accounts', 'accounts without lists', 'one account'] as const;
+type Rights = (typeof forms)[number];
 
 /** The lists of permitted subjects of a user, in the text of the configuration. */
 const lists = /, permissions: \{\n[^\n]*\n[^\n]*\n {4}\}/g;
@@ -195,30 +200,52 @@ function rowOf({ name, inFlight }: Case, costs: Costs): string {
   return `| ${[name, inFlight, ...columns, ...all].join(' | ')} |`;
 }
 
-async function main(): Promise<void> {
+/** Measures every case in this process, on servers that are started in another order for each number of the process. */
+async function measureAll(number: number): Promise<Costs[]> {
   await using redis = await startRedis({ appendOnly: true });
-  await using apart = await openEnds(redis.url, 'accounts');
-  await using open = await openEnds(redis.url, 'accounts without lists');
-  await using together = await openEnds(redis.url, 'one account');
-  const ends = [apart, open, together];
-  const costs = cases.map((each) => ({ each, found: [[], [], []] as Costs }));
+  await using stack = new AsyncDisposableStack();
+  const ends: Ends[] = [];
+  for (let at = 0; at < forms.length; at += 1) {
+    const which = (at + number) % forms.length;
+    ends[which] = stack.use(await openEnds(redis.url, forms[which] as Rights));
+  }
+  const costs = cases.map((): Costs => [[], [], []]);
   for (let round = 0; round <= rounds; round += 1) {
-    for (const { each, found } of costs) {
+    for (const [index, each] of cases.entries()) {
       for (let at = 0; at < ends.length; at += 1) {
         // Each round begins with another server.
         const which = (at + round) % ends.length;
         const cost = await measure(each, ends[which] as Ends);
         // The first round warms up.
-        if (round > 0) found[which]?.push(cost);
+        if (round > 0) costs[index]?.[which]?.push(cost);
       }
     }
     process.stderr.write(round === 0 ? 'warmed up\n' : `round ${round} of ${rounds}\n`);
+  }
+  return costs;
+}
+
+/** Measures in a process of its own: which of three equal meshes is faster differs from process to process. */
+async function measureApart(number: number): Promise<Costs[]> {
+  const child = fork(import.meta.filename, [String(rounds), '0', String(number)]);
+  const [costs] = (await once(child, 'message')) as [Costs[]];
+  return costs;
+}
+
+async function main(): Promise<void> {
+  const found = cases.map((): Costs => [[], [], []]);
+  for (let number = 0; number < processes; number += 1) {
+    process.stderr.write(`process ${number + 1} of ${processes}\n`);
+    for (const [index, costs] of (await measureApart(number)).entries())
+      for (const [which, each] of costs.entries()) found[index]?.[which]?.push(...each);
   }
   console.log(
     '| CPU time in µs | in flight | server, accounts | ends | server, no lists | ends | server, one account | ends | ratio | no lists | ratio of time | no lists |',
   );
   console.log(`|---|${'---:|'.repeat(11)}`);
-  for (const { each, found } of costs) console.log(rowOf(each, found));
+  for (const [index, each] of cases.entries()) console.log(rowOf(each, found[index] as Costs));
 }
 
-await main();
+const number = process.argv[4];
+if (number === undefined) await main();
+else process.send?.(await measureAll(Number(number)));
