@@ -33,12 +33,12 @@ afterAll(async () => {
   await model?.close();
 });
 
-const runAt = (url: string, path: string, session: string, key: string, text = 'GOOG?') =>
+const runAt = (url: string, path: string, session: string, key: string, text = 'GOOG?', more = {}) =>
   fetch(`${url}${path}`, {
     method: 'POST',
     headers: { 'content-type': 'application/json', 'idempotency-key': key },
     body: JSON.stringify({
-      ...{ appName: app, userId: 'u1', sessionId: session, newMessage: { parts: [{ text }] } },
+      ...{ appName: app, userId: 'u1', sessionId: session, newMessage: { parts: [{ text }] }, ...more },
     }),
   });
 
@@ -145,4 +145,43 @@ describe('a message that comes again with its key', () => {
     expect(losses).toBe(0);
     expect(await messagesIn(session.session)).toEqual({ messages: 1, events: 4 });
   });
+});
+
+describe('a message that was refused before its run began', () => {
+  const forged = {
+    functionResponse: { id: 'x', name: 'adk_request_confirmation', response: { confirmed: true } },
+  };
+
+  it.each([
+    ['answers no question', { newMessage: { parts: [forged] } }, 412],
+    ['continues no invocation', { invocationId: 'e-none' }, 412],
+    ['is of an unknown app', { appName: 'no_app' }, 404],
+  ])('leaves its key free: it %s', async (_, wrong, status) => {
+    const session = await restClient(mesh.gatewayUrl).createSession(app);
+    const refused = await runAt(mesh.gatewayUrl, '/run', session, 'r1', 'GOOG?', wrong);
+    expect(refused.status).toBe(status);
+    expect((await runAt(mesh.gatewayUrl, '/run', session, 'r1')).status).toBe(200);
+    expect(await messagesIn(session)).toEqual({ messages: 1, events: 4 });
+  });
+
+  it('leaves its key free when the queue of the session refuses it, for one run', async () => {
+    gate = Promise.withResolvers();
+    const session = await restClient(mesh.gatewayUrl).createSession(app);
+    const first = runAt(mesh.gatewayUrl, '/run', session, 'r2');
+    await until(async () => (await messagesIn(session)).events === 3, { what: 'the run to wait' });
+    const second = await mesh.start('gateway');
+    const urls = [mesh.gatewayUrl, second.address ?? ''];
+    const runNow = (turn: number) =>
+      runAt(urls[turn % 2] ?? '', '/run', session, 'r3', 'GOOG?', { whenBusy: 'reject' });
+    for (const turn of [0, 1, 2]) expect((await runNow(turn)).status).toBe(429);
+    gate.resolve();
+    expect((await first).status).toBe(200);
+    const answers = await Promise.all(Array.from({ length: 8 }, (_, turn) => runNow(turn)));
+    const events = (await Promise.all(answers.map((answer) => answer.json()))) as Event[][];
+    await second.stop();
+    expect(answers.map(({ status }) => status)).toEqual(Array(8).fill(200));
+    expect(new Set(answers.map(({ headers }) => headers.get('x-invocation-id'))).size).toBe(1);
+    expect(events.map(({ length }) => length)).toEqual(Array(8).fill(3));
+    expect(await messagesIn(session)).toEqual({ messages: 2, events: 8 });
+  }, 60_000);
 });

@@ -63,4 +63,5 @@ export type {
 } from './nats/operator/work-streams.ts';
 export { openWorkStreams } from './nats/operator/work-streams.ts';
 export type { NatsAddress } from './nats/wire/nats-address.ts';
+export { isDenied } from './nats/wire/nats-errors.ts';
 export type { NatsTls } from './nats/wire/tls.ts';

@@ -107,7 +107,7 @@ export { keys } from './names/keys.ts';
 export { agentNameSchema, assertName, toolNameSchema } from './names/names.ts';
 export { createReplicaId, isReplicaOf } from './names/replica.ts';
 export { shortId } from './names/short-id.ts';
-export { invocationIdOf, newStarter, noStarter, starterOf } from './names/starter.ts';
+export { invocationIdOf, isStartedIn, newStarter, noStarter, starterOf } from './names/starter.ts';
 export type {
   ClaimKind,
   NameOrEvery,

@@ -14,14 +14,15 @@ import type { GatewayConfig } from './context/config.ts';
 import type { GatewayContext } from './context/context.ts';
 import type { Route } from './context/route.ts';
 import { routes } from './handlers/index.ts';
-import { hostCheck } from './http/allowed-hosts.ts';
+import { assertNamesHost, hostCheck } from './http/allowed-hosts.ts';
 import { originCheck } from './http/allowed-origins.ts';
 import { answerClientError, answerError } from './http/answer-error.ts';
 import { addBrowserHeaders } from './http/browser-headers.ts';
 import { methodsAt } from './http/methods-at.ts';
-import { readJson } from './http/read-json.ts';
+import { assertNotEncoded, assertUtf8, readJson } from './http/read-json.ts';
 import { traceRequests } from './http/request-spans.ts';
 import type { ServerCertificate } from './http/tls.ts';
+import { readQuery } from './params/params.ts';
 import { withWebUi } from './web/routes.ts';
 
 /** Longest time in which the headers of a request must have arrived, in ms. */
@@ -64,6 +65,8 @@ export function buildServer(context: GatewayContext, options: ServerOptions): Fa
   const limits = {
     headersTimeout: Math.min(requestTimeoutMs, headersTimeoutMs),
     connectionsCheckingInterval: Math.min(requestTimeoutMs, 1_000),
+    // The gateway refuses such a request itself: Node's refusal has no body.
+    requireHostHeader: false,
   };
   const server: FastifyInstance = fastify({
     bodyLimit,
@@ -97,15 +100,19 @@ export function buildServer(context: GatewayContext, options: ServerOptions): Fa
   compressAnswers(server);
   addBrowserHeaders(server, { origins: corsOrigins, isHttps: certificate !== undefined });
   server.addHook('onRequest', async (request) => {
+    assertNamesHost(request.raw);
     checkHost(request.headers.host);
     checkOrigin(request);
+    assertNotEncoded(request.headers);
   });
   // Only JSON is read: a body of another type must not be read as JSON.
   server.removeAllContentTypeParsers();
   // An empty body counts as no body, even if the client declares JSON.
-  server.addContentTypeParser('application/json', { parseAs: 'string' }, (_request, text, done) => {
+  const asBytes = { parseAs: 'buffer' } as const;
+  server.addContentTypeParser<Buffer>('application/json', asBytes, ({ headers }, bytes, done) => {
     try {
-      done(null, text === '' ? undefined : readJson(String(text)));
+      assertUtf8(headers);
+      done(null, bytes.length === 0 ? undefined : readJson(bytes));
     } catch (error) {
       done(error as Error);
     }
@@ -130,7 +137,10 @@ export function buildServer(context: GatewayContext, options: ServerOptions): Fa
         recordRequest(context, route, request, reply);
         await admit({ ways: authenticators, limits: callerLimits }, route, request, reply);
       },
-      handler: (request, reply) => route.handle(handlerContext, request, reply),
+      handler: (request, reply) => {
+        if (readsNoQuery(route)) readQuery({}, request);
+        return route.handle(handlerContext, request, reply);
+      },
     });
   // The compression sees the routes of scopes alone: it is loaded after this function has returned.
   server.register((scope, _options, registered) => {
@@ -157,4 +167,12 @@ export function buildServer(context: GatewayContext, options: ServerOptions): Fa
 /** Tells whether answers of a route are compressed: JSON, and the files of pages. Streams and artifacts are not. */
 function isCompressed({ about: { answer }, role }: Route): boolean {
   return typeof answer !== 'string' || (role === 'public' && answer !== 'text/event-stream');
+}
+
+/**
+ * Tells whether a route refuses every query. Public routes ignore them: balancers and browsers add some. A route that
+ * only refuses gives its own reason.
+ */
+function readsNoQuery({ about: { query, answer }, role }: Route): boolean {
+  return query === undefined && answer !== undefined && role !== 'public';
 }

@@ -5,6 +5,7 @@ import {
   assertContinues,
   functionCallIdPrefix,
   isPassedOn,
+  logIndex,
   readMessage,
 } from '@agentmesh/agent/internal';
 import {
@@ -35,7 +36,10 @@ export async function checkMessage(
   const content = parse(messageSchema, message, 'the message');
   const pending = await pendingOf(mesh, ref, answeredIds(message));
   const events = pending?.map(askingEvent) ?? (await eventsOf(mesh, ref));
-  readMessage(await openAnswers(mesh, ref, content), { events, ...answererOf(ref, answeredBy) });
+  // An answer that nobody asked for is refused as it is: nothing could open it.
+  const index = logIndex(events);
+  const opened = await openAnswers(mesh, ref, content, ({ id }) => index.question(id) !== undefined);
+  readMessage(opened, { events, ...answererOf(ref, answeredBy) });
   if (continued !== undefined) assertContinues(content, { events, invocationId: continued });
   for (const call of pending ?? []) {
     if (await isCancelled(mesh, ref, call)) throw askerCancelled(call);

@@ -34,13 +34,19 @@ export async function sealAnswers<M>(mesh: Sealer, ref: SessionRef, message: M):
 /**
  * Opens the credentials that {@link sealAnswers} sealed.
  *
+ * @param isWanted tells which answers are opened; the others stay as they are. Default: all
  * @throws MeshError `failed_precondition` without the key; `permission_denied` for a credential that was
  * sealed for another session, user or question, and from a keeper for a question of another agent
  */
-export async function openAnswers(mesh: Sealer, ref: SessionRef, message: Content): Promise<Content> {
+export async function openAnswers(
+  mesh: Sealer,
+  ref: SessionRef,
+  message: Content,
+  isWanted: (response: FunctionResponse) => boolean = () => true,
+): Promise<Content> {
   return await mapResponses(message, async (response) => {
     const sealed = sealedText(response);
-    if (sealed === undefined) return response;
+    if (sealed === undefined || !isWanted(response)) return response;
     return { ...response, response: JSON.parse(await boxOf(mesh).open(sealed, ...placeOf(ref, response))) };
   });
 }

@@ -42,20 +42,20 @@ async function world() {
 describe('the news of runs', () => {
   it('of this process share one subscription, and come to their own listeners', async () => {
     const { mesh, listen, tell, heard, subscribed } = await world();
-    const [one, two] = [newInvocationId(mesh), newInvocationId(mesh)];
+    const [one, two] = [newInvocationId(mesh, session), newInvocationId(mesh, session)];
     await Promise.all([listen(one), listen(two, { ...session, sessionId: 't' })]);
     await tell(one, 'first');
     await tell(two, 'second', { ...session, sessionId: 't' });
     // The invocation of another session, and one that nobody listens to.
     await tell(one, 'third', { ...session, sessionId: 't' });
-    await tell(newInvocationId(mesh), 'fourth');
+    await tell(newInvocationId(mesh, session), 'fourth');
     expect(heard).toEqual(['s first agent_a', 't second agent_a']);
     expect(subscribed).toHaveLength(1);
   });
 
   it('come no more after the end of the listening, and the subscription stays', async () => {
     const { mesh, listen, tell, heard, subscribed } = await world();
-    const one = newInvocationId(mesh);
+    const one = newInvocationId(mesh, session);
     const [stop, stopTwin] = await Promise.all([listen(one), listen(one)]);
     stop();
     await tell(one, 'first');
@@ -70,7 +70,7 @@ describe('the news of runs', () => {
   it('of a run that was started elsewhere come by a subscription of its own', async () => {
     const { mesh, listen, tell, heard, subscribed } = await world();
     const theirs = 'e-s00000000-1';
-    await listen(newInvocationId(mesh));
+    await listen(newInvocationId(mesh, session));
     const stop = await listen(theirs);
     await tell(theirs, 'first');
     stop();
@@ -85,7 +85,7 @@ describe('the news of runs', () => {
   it('are subscribed to again when the server has ended the subscription, or could not be asked', async () => {
     const { mesh, listen, tell, heard, subscribed, failing } = await world();
     failing.times = 1;
-    const one = newInvocationId(mesh);
+    const one = newInvocationId(mesh, session);
     await expect(listen(one)).rejects.toThrow('NATS is away');
     await listen(one);
     subscribed[0]?.options.onLost?.();
@@ -98,7 +98,7 @@ describe('the news of runs', () => {
 
   it('tell all listeners of a lost connection, and one of a lost message', async () => {
     const { mesh, listen, heard, subscribed } = await world();
-    const [one, two] = [newInvocationId(mesh), newInvocationId(mesh)];
+    const [one, two] = [newInvocationId(mesh, session), newInvocationId(mesh, session)];
     await listen(one);
     await listen(two, { ...session, sessionId: 't' });
     subscribed[0]?.options.onGap?.();

@@ -1,6 +1,6 @@
 import type { InvocationRef } from '@agentmesh/agent/internal';
 import type { Message, Started } from '@agentmesh/bus';
-import { invocationIdOf, newStarter, starterOf, watchOf } from '@agentmesh/protocol';
+import { invocationIdOf, newStarter, type SessionRef, starterOf, watchOf } from '@agentmesh/protocol';
 import type { Mesh } from '../mesh/mesh.ts';
 
 export interface NewsListener {
@@ -81,9 +81,9 @@ function runNewsOf(mesh: Mesh): RunNews {
   return news;
 }
 
-/** Makes the id of an invocation that this process starts. */
-export function newInvocationId(mesh: Mesh): string {
-  return invocationIdOf(runNewsOf(mesh).starter);
+/** Makes the id of an invocation that this process starts in a session. */
+export function newInvocationId(mesh: Mesh, session: SessionRef): string {
+  return invocationIdOf(runNewsOf(mesh).starter, session);
 }
 
 /**

@@ -72,8 +72,12 @@ export interface RunOptions extends OutlineOptions {
    * Default `reject`.
    */
   whenAbsent?: 'reject' | 'enqueue';
-  /** The ids of the run, from {@link newRunIds}; default new ones. A run that is started twice under its ids runs once. */
-  ids?: RunIds;
+  /**
+   * The ids of the run, from {@link newRunIds}; default new ones. A run that is started twice under its ids runs once.
+   * A function is called when all checks have passed, right before the command is published: a run that is refused
+   * has no ids.
+   */
+  ids?: RunIds | (() => Promise<RunIds>);
 }
 
 /** The ids by which the mesh knows a run. */
@@ -88,9 +92,9 @@ export interface RunIds {
  *
  * @param continued the invocation that the run continues; default: a new invocation
  */
-export function newRunIds(mesh: Mesh, continued?: string): RunIds {
+export function newRunIds(mesh: Mesh, session: SessionRef, continued?: string): RunIds {
   if (continued !== undefined) return { invocationId: continued, resume: newResumeId() };
-  return { invocationId: newInvocationId(mesh) };
+  return { invocationId: newInvocationId(mesh, session) };
 }
 
 const requestNames: OptionNames<RunRequest> = {
@@ -165,20 +169,26 @@ export async function startRun(
   if (continued === undefined) assertRoom(mesh, ref, view);
   const { message } = request;
   if (continued !== undefined) assertResumable(root);
-  const sealed = await sealAnswers(mesh, ref, message);
   const askingEvents = await checkMessage(mesh, ref, message, { answeredBy: request.answeredBy, continued });
+  const sealed = await sealAnswers(mesh, ref, message);
   const agent = await speakerOf(mesh, root, { ...ref, seq: view.seq }, { message, askingEvents });
-  const run = options.ids ?? newRunIds(mesh, continued);
+  const requireUp = async () => {
+    if (whenAbsent === 'enqueue') return;
+    const known = agent === root.name ? rootIsUp : undefined;
+    const isThere = await (known ?? isUp(mesh, agent));
+    if (!isThere)
+      throw new MeshError('unavailable', `no replica of agent ${agent} is up; start one, or try again later`);
+  };
+  const { ids = newRunIds(mesh, ref, continued) } = options;
+  const isLate = typeof ids === 'function';
+  if (isLate) await requireUp();
+  const run = isLate ? await ids() : ids;
   const identity = caller && (await mesh.callers?.sign({ ...ref, ...run }, caller));
   const from = run.resume === undefined ? undefined : messageEventId(run, session);
   const watched = { afterSeq: view.seq, from, signal, outlineAbove };
   const watching = watchInvocation(mesh, { ...ref, ...run }, watched);
   try {
-    const looking = whenAbsent === 'enqueue' || (agent === root.name && rootIsUp) || isUp(mesh, agent);
-    const [isThere, { events: numbered, end }] = await Promise.all([looking, watching]);
-    if (!isThere) {
-      throw new MeshError('unavailable', `no replica of agent ${agent} is up; start one, or try again later`);
-    }
+    const [{ events: numbered, end }] = await Promise.all([watching, isLate || requireUp()]);
     const { incarnation } = view;
     const command: RunCommandInput = { ...run, app, user, session, incarnation, ...rest, message: sealed };
     await mesh.bus.enqueue(mesh.subjects.agentRun(agent, session), command, {

@@ -1,10 +1,21 @@
 import { describe, expect, it } from 'vitest';
-import { invocationIdOf, newStarter, starterOf } from './starter.ts';
+import { invocationIdOf, isStartedIn, newStarter, starterOf } from './starter.ts';
+
+const session = { appName: 'a', userId: 'ann', sessionId: 's' };
 
 describe('the starter of an invocation', () => {
   it('is in the id', () => {
     const starter = newStarter();
-    expect(starterOf(invocationIdOf(starter))).toBe(starter);
+    expect(starterOf(invocationIdOf(starter, session))).toBe(starter);
+  });
+
+  it('stands in the id beside the session', () => {
+    const id = invocationIdOf(newStarter(), session);
+    expect(id).not.toBe(invocationIdOf(newStarter(), session));
+    expect(isStartedIn(id, session)).toBe(true);
+    for (const other of [{ appName: 'b' }, { userId: 'bob' }, { sessionId: 't' }])
+      expect(isStartedIn(id, { ...session, ...other })).toBe(false);
+    expect(isStartedIn(`e-${crypto.randomUUID()}`, session)).toBe(false);
   });
 
   it.each([

@@ -34,19 +34,26 @@ export function withoutNulls(value: unknown): unknown {
 }
 
 /**
- * Turns the snake_case keys of ADK's requests into camelCase. When both spellings of a key are present, the
- * camelCase spelling wins. Values that belong to the user stay unchanged.
+ * Turns the snake_case keys of ADK's requests into camelCase. Values that belong to the user stay unchanged.
+ *
+ * @param what the name of the data in errors, such as `the body`
+ * @throws MeshError `invalid_argument` for data that is nested too deep, and for an object with both spellings of a key,
+ * of which one would be ignored in silence
  */
-export function camelizeKeys(value: unknown, depth = 0): unknown {
+export function camelizeKeys(value: unknown, what: string, depth = 0): unknown {
   if (depth > maxNesting)
-    throw new MeshError('invalid_argument', `the body is nested more than ${maxNesting} deep`);
-  if (Array.isArray(value)) return value.map((each) => camelizeKeys(each, depth + 1));
+    throw new MeshError('invalid_argument', `${what} is nested more than ${maxNesting} deep`);
+  if (Array.isArray(value)) return value.map((each) => camelizeKeys(each, what, depth + 1));
   if (typeof value !== 'object' || value === null) return value;
-  const result: Record<string, unknown> = {};
-  for (const [key, inner] of Object.entries(value)) {
-    const camel = key.replace(/_([a-z0-9])/g, (_, letter: string) => letter.toUpperCase());
-    if (camel !== key && camel in value) continue;
-    result[camel] = opaque.has(key) ? inner : camelizeKeys(inner, depth + 1);
-  }
-  return result;
+  const spellings = new Map<string, string>();
+  const fields = Object.entries(value).map(([key, inner]) => {
+    // A key such as __proto__ is none in snake_case.
+    const camel = key.replace(/(?<=[^_])_([a-z0-9])/g, (_, letter: string) => letter.toUpperCase());
+    const other = spellings.get(camel);
+    if (other !== undefined)
+      throw new MeshError('invalid_argument', `${what} has both ${other} and ${key}; send one of them`);
+    spellings.set(camel, key);
+    return [camel, opaque.has(key) ? inner : camelizeKeys(inner, what, depth + 1)];
+  });
+  return Object.fromEntries(fields);
 }

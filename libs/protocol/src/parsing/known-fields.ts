@@ -40,8 +40,8 @@ export function assertKnownFields(schema: z.ZodObject, data: unknown, what: stri
 }
 
 /**
- * Refuses an object with a misspelled field. Other unknown fields pass, because clients of ADK may send more
- * than we read.
+ * Refuses an object with a misspelled field, also in the objects below it and in its message. Other unknown fields pass:
+ * a strict schema refuses them, and newer models have new kinds of parts.
  *
  * @throws MeshError `invalid_argument` that names each such field, and the field that was probably meant
  */

@@ -13,9 +13,11 @@ export function parse<T>(schema: z.ZodType<T>, data: unknown, what: string): T {
   const known = schema instanceof z.ZodObject ? Object.keys(schema.shape) : [];
   const problems = result.error.issues.map((issue) => {
     const { path, message } = issue;
-    if (issue.code === 'unrecognized_keys' && path.length === 0)
-      return issue.keys.map((key) => unknownField(key, known)).join('; ');
     const where = path.map(String).join('.');
+    if (issue.code === 'unrecognized_keys')
+      return issue.keys
+        .map((key) => (where === '' ? unknownField(key, known) : unknownField(`${where}.${key}`, [])))
+        .join('; ');
     if (!where) return message;
     return valueAt(data, path) === undefined ? `${where} is missing` : `${where}: ${message}`;
   });

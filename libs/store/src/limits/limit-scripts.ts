@@ -113,3 +113,17 @@ redis.call('PEXPIRE', slots, lease_ms)
 return 1
 `,
 );
+
+/**
+ * Notes a value for `ttlMs`, if nothing is noted, or in the place of the value `replaced`, which is '' for none. Returns
+ * the value that is noted now.
+ */
+export const noteRequestScript = defineScript(
+  { keys: ['note'], args: ['value', 'replaced', 'ttlMs'] },
+  `
+local known = redis.call('GET', note)
+if known and known ~= replaced then return known end
+redis.call('SET', note, value, 'PX', ttl_ms)
+return value
+`,
+);

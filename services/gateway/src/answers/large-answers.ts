@@ -31,6 +31,7 @@ interface Kept<T> {
 /** Returns the way to read and to send what may be large, in bounded memory. */
 export function largeAnswers({ held, nameOf, log }: LargeAnswersOptions): LargeAnswers {
   const turns = new FairTurns(reads);
+  const stateTurns = new FairTurns({ ...reads, mostOfOne: reads.most });
   const wholeTurns = new FairTurns({ ...reads, atOnce: 1 });
   const inTurn = <T>(request: FastifyRequest, work: () => Promise<T>) => turns.run(nameOf(request), work);
 
@@ -108,6 +109,7 @@ export function largeAnswers({ held, nameOf, log }: LargeAnswersOptions): LargeA
 
   return {
     read: inTurn,
+    readState: (request, work) => stateTurns.run(nameOf(request), work),
     readWhole: (request, work) => wholeTurns.run(nameOf(request), work),
     async readHeld(request, { encode, ...what }, signal) {
       const use = ({ value, hold }: Kept<Parameters<typeof encode>[0]>) => {

@@ -34,6 +34,11 @@ export interface LargeAnswers {
   /** Does a work that needs a whole session in memory. One such work is done at a time. @throws as `read` */
   readWhole: LargeAnswers['read'];
   /**
+   * Does a read of the state of a session for a run when it is its caller's turn. Most states are small, so many callers
+   * may wait. @throws as `read`
+   */
+  readState: LargeAnswers['read'];
+  /**
    * Reads when it is the turn of the caller, and when there is room for the bytes among those that wait for clients.
    *
    * @throws MeshError `resource_exhausted` when the turn, or room, does not come in time; the reason of the signal

@@ -38,7 +38,7 @@ export interface OpenApiDocument {
 
 const description = `ADK's REST interface in front of a mesh of agents, with additions.
 
-Keys of queries and bodies are accepted in camelCase and in snake_case; misspelled keys are refused by name. A stream is server-sent events: \`data:\` is an Event as JSON, \`id:\` its number in the session. The last frame of a failed run is an Error.`;
+Keys of queries and bodies are accepted in camelCase and in snake_case; unknown keys are refused by name, and so are both spellings of one key. A stream is server-sent events: \`data:\` is an Event as JSON, \`id:\` its number in the session. The last frame of a failed run is an Error.`;
 
 /** Returns the OpenAPI 3.1 document of a gateway with these routes. */
 export function openApiDocument(routes: readonly Route[]): OpenApiDocument {

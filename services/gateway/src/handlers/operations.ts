@@ -193,6 +193,7 @@ const operations: Readonly<Record<string, Operation>> = {
   [`GET ${artifacts}/*`]: {
     path: nested,
     summary: 'the same for names with `/` that are not encoded',
+    query: versionQuery.shape,
     answer: '*/*',
   },
   [`DELETE ${artifacts}/*`]: { path: nested, summary: 'the same for names with `/`', answer: nothing },

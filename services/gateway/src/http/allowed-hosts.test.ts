@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { hostCheck } from './allowed-hosts.ts';
+import { assertNamesHost, hostCheck } from './allowed-hosts.ts';
 
 describe('a gateway that only its own machine reaches', () => {
   const check = hostCheck('127.0.0.1', undefined);
@@ -31,4 +31,10 @@ describe('a gateway that others reach', () => {
     expect(() => hostCheck('0.0.0.0', undefined)('mesh.example')).not.toThrow();
     expect(() => hostCheck('0.0.0.0', ['mesh.example'])('evil.example')).toThrow();
   });
+});
+
+it('a request of HTTP/1.1 must name its host, an older one need not', () => {
+  expect(() => assertNamesHost({ headers: {}, httpVersion: '1.1' })).toThrow('the header host is missing');
+  expect(() => assertNamesHost({ headers: {}, httpVersion: '1.0' })).not.toThrow();
+  expect(() => assertNamesHost({ headers: { host: 'localhost' }, httpVersion: '1.1' })).not.toThrow();
 });

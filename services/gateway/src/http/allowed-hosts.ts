@@ -1,3 +1,4 @@
+import type { IncomingMessage } from 'node:http';
 import { isIP } from 'node:net';
 import { MeshError } from '@agentmesh/protocol';
 
@@ -38,4 +39,13 @@ function nameIn(host: string): string | undefined {
 export function isLoopback(name: string): boolean {
   if (name === 'localhost' || name.endsWith('.localhost') || name === '::1') return true;
   return isIP(name) === 4 && name.startsWith('127.');
+}
+
+/** Checks that a request of HTTP/1.1 names its host. @throws MeshError `invalid_argument` */
+export function assertNamesHost({
+  headers,
+  httpVersion,
+}: Pick<IncomingMessage, 'headers' | 'httpVersion'>): void {
+  if (headers.host !== undefined || httpVersion !== '1.1') return;
+  throw new MeshError('invalid_argument', 'the header host is missing, which HTTP/1.1 requires; add it');
 }

@@ -1,4 +1,5 @@
 import type { Socket } from 'node:net';
+import { isDenied } from '@agentmesh/bus';
 import { MeshError } from '@agentmesh/protocol';
 import type { Logger } from '@agentmesh/service';
 import type { FastifyReply, FastifyRequest } from 'fastify';
@@ -18,7 +19,7 @@ export function reportError(
   { traceId, invocationId }: RequestIds,
   about: { method?: string; url?: string } = {},
 ) {
-  const error = MeshError.from(thrown, 'the gateway failed; its log has the cause');
+  const error = MeshError.from(ownFault(thrown), 'the gateway failed; its log has the cause');
   const { code, message, details } = error;
   const ids = { traceId, ...(invocationId !== undefined && { invocationId }) };
   if (code === 'internal') log.error({ ...ids, err: thrown, ...about }, 'request failed');
@@ -35,13 +36,22 @@ export function answerError(
 ): void {
   const { method, url, headers } = request;
   const complaint = complaintOf(thrown);
-  const error = MeshError.from(complaint?.error ?? thrown);
+  const error = complaint?.error ?? MeshError.from(ownFault(thrown));
   const mayRetry = error.code === 'unavailable' || error.code === 'resource_exhausted';
   if (mayRetry) reply.header('retry-after', String(secondsToWait(error)));
   reply.status(complaint?.status ?? error.httpStatus);
   const body = reportError(log, complaint?.error ?? thrown, idsOf(request), { method, url });
   if (readsEvents(url, headers.accept)) reply.type('text/event-stream').send(dataBlock(body));
   else reply.send(body);
+}
+
+/**
+ * Returns a defect in the place of an error that says that the message server gives the gateway no right: the client has
+ * no part in it, and the subject in its text is for the log alone.
+ */
+function ownFault(thrown: unknown): unknown {
+  const isDefect = thrown instanceof MeshError && isDenied(thrown.cause);
+  return isDefect ? new Error('the gateway may not do this', { cause: thrown }) : thrown;
 }
 
 /** Returns the time after which a request may succeed, in s. */
@@ -72,7 +82,9 @@ function complaintOf(thrown: unknown): { status: number; error: MeshError } | un
     return undefined;
   const { statusCode: status, message } = thrown;
   if (typeof status !== 'number' || status >= 500) return undefined;
-  const error = new MeshError('invalid_argument', hints[status] ?? message, { cause: thrown });
+  // An error of the gateway itself says what to do.
+  const hint = 'code' in thrown ? hints[status] : undefined;
+  const error = new MeshError('invalid_argument', hint ?? message, { cause: thrown });
   return { status, error };
 }
 

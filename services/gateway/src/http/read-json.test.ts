@@ -1,5 +1,7 @@
 import { expect, it } from 'vitest';
-import { readJson } from './read-json.ts';
+import { assertNotEncoded, assertUtf8, readJson as readBytes } from './read-json.ts';
+
+const readJson = (text: string) => readBytes(Buffer.from(text));
 
 it('reads JSON, whatever its strings hold', () => {
   const value = { a: ['[[[', '{"', '\\', '\\"', '\\\\"[', ''], b: { c: [1, null, true] }, '[': '"' };
@@ -21,4 +23,51 @@ it.each([
 ])('refuses bodies that take much memory (%#)', (text, problem) => {
   if (problem === undefined) expect(() => readJson(text)).not.toThrow();
   else expect(() => readJson(text)).toThrow(problem);
+});
+
+it('refuses bytes that are no UTF-8', () => {
+  expect(readJson('{"a":"é"}')).toEqual({ a: 'é' });
+  const bytes = Buffer.from([...Buffer.from('{"a":"'), 0xff, 0xfe, ...Buffer.from('"}')]);
+  expect(() => readBytes(bytes)).toThrow('not UTF-8');
+  expect(() => readBytes(Buffer.from('{"a":"é"}', 'latin1'))).toThrow('not UTF-8');
+});
+
+it.each(['{"__proto__":1}', '{"a":[{"__proto__":{"b":1}}]}', '{"\\u005f_pr\\u006Fto__" :1}'])(
+  'refuses the key of the prototype: %s',
+  (text) => {
+    expect(() => readJson(text)).toThrow('the key __proto__');
+  },
+);
+
+it('reads a text about the key of the prototype', () => {
+  const value = { a: '__proto__', b: '{"__proto__":1}', proto: '\u005f' };
+  expect(readJson(JSON.stringify(value))).toEqual(value);
+});
+
+it('passes bodies that are sent as they are', () => {
+  for (const headers of [{}, { 'content-encoding': 'identity' }, { 'content-encoding': 'Identity' }])
+    expect(() => assertNotEncoded(headers)).not.toThrow();
+});
+
+it.each(['gzip', 'br', 'deflate, gzip', ''])('refuses the encoding %j by its header', (encoding) => {
+  const refusal = expect.objectContaining({
+    statusCode: 415,
+    message: expect.stringContaining('content-encoding'),
+  });
+  expect(() => assertNotEncoded({ 'content-encoding': encoding })).toThrow(refusal);
+});
+
+it.each([
+  'application/json',
+  'application/json; charset=utf-8',
+  'application/json;charset="UTF-8"',
+  'application/json; charset=utf8; version=1',
+])('passes %s', (type) => {
+  expect(() => assertUtf8({ 'content-type': type })).not.toThrow();
+});
+
+it.each(['utf-16', 'UTF-16LE', 'iso-8859-1'])('refuses the charset %s by its name', (charset) => {
+  const refusal = expect.objectContaining({ statusCode: 415, message: expect.stringContaining(charset) });
+  for (const type of [`application/json; charset=${charset}`, `application/json;charset="${charset}"`])
+    expect(() => assertUtf8({ 'content-type': type })).toThrow(refusal);
 });

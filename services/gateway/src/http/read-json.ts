@@ -1,3 +1,5 @@
+import { isUtf8 } from 'node:buffer';
+import type { IncomingHttpHeaders } from 'node:http';
 import { MeshError } from '@agentmesh/protocol';
 
 /**
@@ -8,14 +10,31 @@ const most = { values: 500_000, depth: 1_000 };
 
 const [quote, backslash] = [0x22, 0x5c];
 
-/** Reads the JSON of a body. @throws MeshError `invalid_argument` */
-export function readJson(text: string): unknown {
+/**
+ * Reads the JSON of a body.
+ *
+ * @throws MeshError `invalid_argument` for bytes that are no UTF-8, for a text that is no JSON or has too many values, and
+ * for the key `__proto__`, which programs lose or take for the prototype of an object
+ */
+export function readJson(bytes: Buffer): unknown {
+  if (!isUtf8(bytes))
+    throw new MeshError('invalid_argument', 'the body is not UTF-8; send JSON in this encoding');
+  const text = bytes.toString();
   assertModest(text);
   try {
-    return JSON.parse(text);
+    return mayHavePrototype.test(text) ? JSON.parse(text, withoutPrototype) : JSON.parse(text);
   } catch (cause) {
+    if (cause instanceof MeshError) throw cause;
     throw new MeshError('invalid_argument', `the body is not JSON: ${(cause as Error).message}`, { cause });
   }
+}
+
+/** Finds texts that may have the key `__proto__`, as it is or with some of its letters escaped. */
+const mayHavePrototype = /__proto__|\\u00(?:5f|6f|7[024])/i;
+
+function withoutPrototype(key: string, value: unknown): unknown {
+  if (key !== '__proto__') return value;
+  throw new MeshError('invalid_argument', 'the body has the key __proto__; choose another name');
 }
 
 /** Looks at the lists and objects of a JSON text, and makes none. */
@@ -52,4 +71,31 @@ function endOfString(text: string, start: number): number {
 
 function tooMuch(what: string): MeshError {
   return new MeshError('invalid_argument', `the body ${what}; send less at once`);
+}
+
+/** The names of UTF-8, and of its part that older programs declare. */
+const utf8Names = ['utf-8', 'utf8', 'us-ascii'];
+
+/**
+ * Checks that the body of a request is sent as it is: a compressed body would be taken for JSON, or stored as the bytes
+ * of a file.
+ *
+ * @throws Error with the status 415 that names the header
+ */
+export function assertNotEncoded({ 'content-encoding': encoding }: IncomingHttpHeaders): void {
+  if (encoding === undefined || encoding.trim().toLowerCase() === 'identity') return;
+  throw unsupported(
+    `the header content-encoding is ${encoding}; send the body as it is, without this header`,
+  );
+}
+
+/** Checks the charset of a JSON body. @throws Error with the status 415 that names it */
+export function assertUtf8({ 'content-type': type = '' }: IncomingHttpHeaders): void {
+  const charset = /;\s*charset\s*=\s*"?([^\s";]+)/i.exec(type)?.[1];
+  if (charset === undefined || utf8Names.includes(charset.toLowerCase())) return;
+  throw unsupported(`the charset ${charset} of the content-type is not read; send JSON in UTF-8`);
+}
+
+function unsupported(message: string): Error {
+  return Object.assign(new Error(message), { statusCode: 415 });
 }

@@ -68,6 +68,8 @@ export function openSse(raw: ServerResponse, options: SseOptions): SseStream {
   raw.once('close', () => clearInterval(keepAlive));
   if (raw.destroyed) clearInterval(keepAlive);
   let patience = unreadMs;
+  /** False while a part of a frame is sent. */
+  let isWhole = true;
   const write = async (chunk: string | Buffer) => {
     if (raw.write(chunk) || signal.aborted) return;
     if (await drained(raw, signal, unreadMs)) return;
@@ -80,11 +82,20 @@ export function openSse(raw: ServerResponse, options: SseOptions): SseStream {
   return {
     send: async (frame) => await write(textOf(frame)),
     async sendBytes(frames) {
-      for (let at = 0; at < frames.length && !signal.aborted; at += sliceBytes)
+      isWhole = false;
+      for (let at = 0; at < frames.length; at += sliceBytes) {
+        if (signal.aborted) return;
         await write(frames.subarray(at, at + sliceBytes));
+      }
+      isWhole = true;
     },
     close(last) {
       clearInterval(keepAlive);
+      if (!isWhole) {
+        // A client would read a further frame as the rest of the part. It learns of the end by the lost connection.
+        raw.destroy();
+        return;
+      }
       raw.end(last && textOf(last));
       // A client that does not read would hold the connection, and with it the gateway's stop.
       if (!raw.writableFinished && !raw.destroyed) cutWhenUnread(raw, patience, stopping);

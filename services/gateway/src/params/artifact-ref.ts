@@ -6,11 +6,12 @@ import type { GatewayContext } from '../context/context.ts';
 import { readSession } from './params.ts';
 import { requireLog } from './require-session.ts';
 
+const isVersion = 'must be a whole number from 0, or latest';
 const number = z
   .string()
-  .regex(/^\d{1,15}$/, 'must be a whole number from 0, or latest')
+  .regex(/^\d{1,15}$/)
   .transform(Number);
-const version = z.union([z.literal('latest').transform(() => undefined), number]).optional();
+const version = z.union([z.literal('latest').transform(() => undefined), number], isVersion).optional();
 const params = z.object({ artifact: z.string().min(1), version });
 export const versionQuery = z.strictObject({ version });
 const noQuery = z.strictObject({});
@@ -47,7 +48,7 @@ export function assertNoQuery(request: FastifyRequest): { version?: undefined } 
 
 /** Reads a query in either spelling of its keys. */
 function readQuery<T>(schema: z.ZodType<T>, request: FastifyRequest): T {
-  return parse(schema, camelizeKeys(request.query ?? {}), 'the query');
+  return parse(schema, camelizeKeys(request.query ?? {}, 'the query'), 'the query');
 }
 
 /**

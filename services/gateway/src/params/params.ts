@@ -66,7 +66,7 @@ export async function readInvocationRef(context: GatewayContext, request: Fastif
  * a misspelled key must not be ignored
  */
 export function readQuery<Shape extends z.core.$ZodLooseShape>(shape: Shape, request: FastifyRequest) {
-  return parse(z.strictObject(shape), camelizeKeys(request.query), 'the query');
+  return parse(z.strictObject(shape), camelizeKeys(request.query, 'the query'), 'the query');
 }
 
 /**
@@ -77,7 +77,7 @@ export function readBody<Shape extends z.core.$ZodShape, Config extends z.core.$
   schema: z.ZodObject<Shape, Config>,
   request: FastifyRequest,
 ): z.output<z.ZodObject<Shape, Config>> {
-  const data = camelizeKeys(request.body ?? {});
+  const data = camelizeKeys(request.body ?? {}, 'the body');
   assertNoTypos(schema, data, 'the body');
   return parse(schema, data, 'the body');
 }

@@ -1,10 +1,11 @@
 import { createHash } from 'node:crypto';
 import type { InvocationRef } from '@agentmesh/agent/internal';
-import { followRun, type RunIds } from '@agentmesh/mesh';
+import { type FollowedRun, followRun, type RunIds } from '@agentmesh/mesh';
 import { MeshError, parse, type SessionRef } from '@agentmesh/protocol';
 import type { FastifyRequest } from 'fastify';
 import { z } from 'zod';
 import { anyCaller, callerOf, countedAs } from '../access/caller.ts';
+import { forgetBody } from '../answers/body-room.ts';
 import type { GatewayContext } from '../context/context.ts';
 import { idsOf } from '../http/request-ids.ts';
 import { outlineAbove, type StreamedRun } from './stream-run.ts';
@@ -30,28 +31,43 @@ export type AcceptedRun = Pick<StreamedRun, 'numbered' | 'end'> & {
 
 /** A request to run with a key of the client (the header `Idempotency-Key`). */
 export interface RepeatableRun {
-  /** The ids of the run if the request came before. */
+  /** The ids of the run if the request came before and its run may have begun, as {@link follow} has found them last. */
   readonly known: RunIds | undefined;
   /**
-   * Follows the run of an earlier request with this key, from its beginning. Returns undefined for a new request, and
-   * when the run has not begun, so that it may be started again under its ids.
+   * Follows the run of an earlier request with this key, from its beginning. Returns undefined for a new request, for
+   * one whose run was refused before it began, and when the run has not begun, so that it may be started again under
+   * its ids.
+   *
+   * @throws MeshError `already_exists` for a key that came with another body
    */
   follow(signal: AbortSignal): Promise<AcceptedRun | undefined>;
-  /** Notes the ids before the run is started. Returns the ids of the same request at another gateway that was faster. */
+  /**
+   * Notes the ids right before the command of the run is published, so that no refusal leaves a note. Returns the ids of
+   * the same request at another gateway that was faster.
+   *
+   * @throws as `follow`
+   */
   note(ids: RunIds): Promise<RunIds>;
+}
+
+/** The note of a request. */
+interface Note {
+  body: string;
+  ids: RunIds;
 }
 
 /**
  * Returns the key of a request to run; undefined for a request without a key. A key belongs to its caller and to the
  * session: in a session that was made again under the same id it is a new key.
  *
- * @throws MeshError `already_exists` for a key that came with another body; `failed_precondition` without Redis
+ * @throws MeshError `failed_precondition` without Redis
  */
-export async function readRepeatable(
-  { mesh }: GatewayContext,
+export function readRepeatable(
+  context: GatewayContext,
   request: FastifyRequest,
   session: SessionRef,
-): Promise<RepeatableRun | undefined> {
+): RepeatableRun | undefined {
+  const { mesh } = context;
   const given = { 'idempotency-key': request.headers['idempotency-key'] };
   const { 'idempotency-key': key } = parse(headers, given, 'the request header');
   if (key === undefined) return undefined;
@@ -60,45 +76,85 @@ export async function readRepeatable(
     throw new MeshError('failed_precondition', 'this mesh has no Redis, which knows the keys of requests');
   const { appName, userId, sessionId } = session;
   const caller = callerOf(request).via === anyCaller.via ? '' : countedAs(request);
-  const nameNow = async () => {
-    const view = await mesh.sessions.leases.look(session);
-    return view && JSON.stringify([caller, appName, userId, sessionId, view.incarnation, key]);
+  let name: string | undefined;
+  /** Returns the name of the note; undefined without the session, which may be made for this run. */
+  const findName = async () => {
+    const view = name === undefined ? await mesh.sessions.leases.look(session) : undefined;
+    if (view) name = JSON.stringify([caller, appName, userId, sessionId, view.incarnation, key]);
+    return name;
   };
   const content = JSON.stringify([request.routeOptions.url, request.body]);
   const body = createHash('sha256').update(content).digest('hex');
-  const idsIn = (note: string | undefined): RunIds | undefined => {
-    if (note === undefined) return undefined;
-    const { body: earlier, invocationId, resume } = noteSchema.parse(JSON.parse(note));
-    if (earlier !== body)
+  const assertSame = (note: Note) => {
+    if (note.body !== body)
       throw new MeshError(
         'already_exists',
         'this Idempotency-Key came with another request; choose a new key for each message',
       );
-    return { invocationId, ...(resume !== undefined && { resume }) };
   };
-  const nameBefore = await nameNow();
-  const known = nameBefore === undefined ? undefined : idsIn(await repeatedRequests.find(nameBefore));
+  /** The note of a run that may have begun, and the text of one whose run was refused. */
+  let known: Note | undefined;
+  let refused: string | undefined;
   return {
-    known,
+    get known() {
+      return known?.ids;
+    },
     async follow(signal) {
-      if (!known) return undefined;
-      const ref = { ...session, ...known };
-      const ids = idsOf(request);
-      ids.invocationId = known.invocationId;
-      try {
-        const { numbered, end } = await followRun(mesh, ref, { signal, outlineAbove });
-        return { ref, numbered, end, isRepeated: true };
-      } catch (error) {
-        if (MeshError.from(error).code === 'not_found') return undefined;
-        throw error;
+      [known, refused] = [undefined, undefined];
+      const found = await findName();
+      const text = found === undefined ? undefined : await repeatedRequests.find(found);
+      if (text === undefined) return undefined;
+      const note = readNote(text);
+      const followed = await followNoted(context, { ...session, ...note.ids }, signal);
+      if (followed && neverBegan(followed)) {
+        refused = text;
+        return undefined;
       }
+      assertSame(note);
+      known = note;
+      if (!followed) return undefined;
+      idsOf(request).invocationId = note.ids.invocationId;
+      forgetBody(request);
+      const { numbered, end } = followed;
+      return { ref: { ...session, ...note.ids }, numbered, end, isRepeated: true };
     },
     async note(ids) {
-      if (known) return known;
-      // The session may have been made for this run. Without one the run is refused.
-      const name = nameBefore ?? (await nameNow());
-      if (name === undefined) return ids;
-      return idsIn(await repeatedRequests.note(name, JSON.stringify({ body, ...ids }))) ?? ids;
+      if (known) return known.ids;
+      const found = await findName();
+      // The session was deleted meanwhile. Nothing runs without a session.
+      if (found === undefined) return ids;
+      const text = await repeatedRequests.note(found, JSON.stringify({ body, ...ids }), refused);
+      if (text === undefined) return ids;
+      const note = readNote(text);
+      assertSame(note);
+      return note.ids;
     },
   };
+}
+
+function readNote(text: string): Note {
+  const { body, invocationId, resume } = noteSchema.parse(JSON.parse(text));
+  return { body, ids: { invocationId, ...(resume !== undefined && { resume }) } };
+}
+
+/** Follows the run of a note. Returns undefined when nothing is known of it. */
+async function followNoted(
+  { mesh }: GatewayContext,
+  ref: InvocationRef,
+  signal: AbortSignal,
+): Promise<FollowedRun | undefined> {
+  try {
+    return await followRun(mesh, ref, { signal, outlineAbove });
+  } catch (error) {
+    if (MeshError.from(error).code === 'not_found') return undefined;
+    throw error;
+  }
+}
+
+/**
+ * Tells whether the run of a note was refused by its agent or by its queue: it has ended, and nothing of it is in the
+ * log. It never begins any more, so another run may take its key. A run that somebody cancelled stays cancelled.
+ */
+function neverBegan({ state: { status, lastSeq, error } }: FollowedRun): boolean {
+  return status === 'failed' && lastSeq === 0 && error?.code !== 'cancelled';
 }

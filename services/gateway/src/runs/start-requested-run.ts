@@ -32,17 +32,22 @@ const maxLlmCalls = z
   .max(mostLlmCalls, callsAllowed)
   .default(mostLlmCalls);
 
-export const runBody = z.object({
+export const runBody = z.strictObject({
   appName: z.string().min(1),
   userId: z.string().min(1),
   sessionId: z.string().min(1),
   newMessage: messageSchema,
   invocationId: z.string().min(1).nullish(),
+  functionCallEventId: z
+    .string()
+    .nullish()
+    .describe("ADK's web UI sends it with an answer; it is not read, because an answer names its call"),
   streaming: z.boolean().default(false),
   stateDelta: z.record(z.string(), z.unknown()).nullish(),
   runConfig: runConfigSchema
     .pick({ saveInputBlobsAsArtifacts: true, pauseOnToolCalls: true, plainTextToolConfirmation: true })
     .extend({ maxLlmCalls })
+    .strict()
     .prefault({}),
   whenBusy: whenBusySchema.default('enqueue'),
 });
@@ -63,7 +68,7 @@ export async function startRequestedRun(
   const requested = readBody(runBody, request);
   const { appName, userId, sessionId, newMessage: message, stateDelta } = requested;
   assertMayStart(request, { appName, userId, message, stateDelta });
-  const repeatable = await readRepeatable(context, request, { appName, userId, sessionId });
+  const repeatable = readRepeatable(context, request, { appName, userId, sessionId });
   const followed = await repeatable?.follow(signal);
   if (followed) return followed;
   try {
@@ -78,9 +83,9 @@ export async function startRequestedRun(
 
 /** Checks a message of a person. @throws MeshError `invalid_argument` for a message that nobody may send */
 function assertSendable({ parts, role }: RequestedRun['newMessage']): void {
-  // ADK would show it to the model as the model's own words.
-  if (role === 'model')
-    throw new MeshError('invalid_argument', 'newMessage has the role model; people send the role user');
+  // ADK would show a message of the role model as the model's own words, and a message of another role as the user's.
+  if (role !== undefined && role !== 'user')
+    throw new MeshError('invalid_argument', `newMessage has the role ${role}; people send the role user`);
   // Only agents call functions: a call in a person's message would be forged.
   if (parts?.some(({ functionCall }) => functionCall))
     throw new MeshError('invalid_argument', 'newMessage holds a function call; only agents make these');
@@ -114,7 +119,7 @@ export async function startAllowedRun(
   if (invocationId) noteInvocation(request, invocationId);
   assertMayStart(request, { appName, userId, message: newMessage, stateDelta });
   assertSendable(newMessage);
-  const fresh = repeatable?.known ?? newRunIds(mesh, invocationId ?? undefined);
+  const fresh = repeatable?.known ?? newRunIds(mesh, session, invocationId ?? undefined);
   // A run that was admitted before is not counted again.
   const admitted = repeatable?.known
     ? undefined
@@ -122,11 +127,20 @@ export async function startAllowedRun(
         { ...session, ...fresh },
         { caller: countedAs(request), timeoutMs: config.runTimeoutMs },
       );
-  const ids = (await repeatable?.note(fresh)) ?? fresh;
-  // The same request came to another gateway at the same time.
-  const isOther = ids.invocationId !== fresh.invocationId || ids.resume !== fresh.resume;
-  if (isOther) void admitted?.drop();
-  const options = { headers: requestIds.trace, signal, ids, outlineAbove };
+  let ids = fresh;
+  const noteIds = async () => {
+    ids = (await repeatable?.note(fresh)) ?? fresh;
+    // The same request came to another gateway at the same time.
+    if (ids !== fresh) void admitted?.drop();
+    return ids;
+  };
+  const unused = new AbortController();
+  const options = {
+    ...{ headers: requestIds.trace, outlineAbove },
+    ...(repeatable
+      ? { ids: noteIds, signal: AbortSignal.any([signal, unused.signal]) }
+      : { ids: fresh, signal }),
+  };
   const timing = { timeoutMs: config.runTimeoutMs, whenAbsent: config.whenAbsent };
   const started = await giveCommand(context, request, requested, { streams, ...options, ...timing }).catch(
     (error: unknown) => {
@@ -137,11 +151,20 @@ export async function startAllowedRun(
   );
   // The run may take long, and its message may be large.
   forgetBody(request);
+  const isRepeated = ids !== fresh || repeatable?.known !== undefined;
+  if (repeatable && isRepeated) {
+    // The run of the earlier request may have begun before it was watched here.
+    const begun = await repeatable.follow(signal).catch((error: unknown) => {
+      unused.abort();
+      throw error;
+    });
+    if (begun) unused.abort();
+    if (begun) return begun;
+  }
   recordRun(mesh, request, { ...session, invocationId: started.invocationId });
   requestIds.invocationId = started.invocationId;
   const end = started.end.finally(() => admitted?.count());
   end.catch(() => {});
-  const isRepeated = isOther || repeatable?.known !== undefined;
   return { numbered: started.numbered, end, ref: { ...session, ...ids }, isRepeated };
 }
 
@@ -182,7 +205,7 @@ function commandOf(
   const { streaming, runConfig, whenBusy } = requested;
   return {
     ...{ app: appName, user: userId, session: sessionId, whenBusy },
-    // Every message that comes to the gateway is the user's, whatever role it has.
+    // Every message that comes to the gateway is the user's, also one without a role.
     message: { ...newMessage, role: 'user' },
     ...(invocationId && { invocationId }),
     ...(stateDelta && { stateDelta }),

@@ -2,10 +2,12 @@ import type { InvocationRef, StoredEvent } from '@agentmesh/agent/internal';
 import type { Mesh, NumberedEvent } from '@agentmesh/mesh';
 import { type Event, type InvocationEnd, MeshError } from '@agentmesh/protocol';
 import type { FastifyReply } from 'fastify';
+import type { LargeRead } from '../context/large-answers.ts';
 import type { HandlerContext } from '../context/route.ts';
 import { reportError } from '../http/answer-error.ts';
 import { idsOf } from '../http/request-ids.ts';
 import { dataBlock, frameText, openSse, type SseFrame, type SseOptions } from '../http/sse-stream.ts';
+import { type Frame, type FrameForm, LargeFrame } from './frame-form.ts';
 import type { RunWatch } from './run-watch.ts';
 
 /**
@@ -13,18 +15,6 @@ import type { RunWatch } from './run-watch.ts';
  * that slow clients hold no more than this.
  */
 export const outlineAbove = 32_768;
-
-/** The frames of a protocol for the events of a run. */
-export interface FrameForm {
-  /** Returns the frames before the first event. */
-  begin(): readonly object[];
-  /** Returns the frames of an event. `isLive`: it came when it was committed, so pieces after it are not missing. */
-  event(event: NumberedEvent['event'], isLive?: boolean): readonly object[];
-  /** Returns the frames after the last event of a run that did not fail. */
-  end(): Promise<readonly object[]>;
-  /** Returns the last frame of a run that failed, or whose stream ends early. */
-  failure(error: ReturnType<typeof reportError>): object;
-}
 
 export interface StreamedRun {
   ref: InvocationRef;
@@ -75,17 +65,7 @@ export async function streamRun(
     const body = reportError(log, thrown, ids);
     return { data: form ? form.failure(body) : body };
   };
-  const sendAll = async (frames: readonly object[] = []) => {
-    for (const data of frames) await sse.send({ data });
-  };
-  const textOf = (event: Event, id: number): string =>
-    form ? form.event(event).map(dataBlock).join('') : frameText({ data: event, id }, idPlace);
-  const sendLarge = async (seq: number) => {
-    const what = {
-      read: () => readEvent(mesh, ref, seq),
-      sizeOf: ({ chars = 0 }: StoredEvent) => chars,
-      encode: ({ event }: StoredEvent) => Buffer.from(textOf(event, seq)),
-    };
+  const sendHeld = async <T>(what: LargeRead<T>) => {
     const { bytes, release } = await large.readHeld(request, what, signal);
     try {
       await sse.sendBytes(bytes);
@@ -93,6 +73,20 @@ export async function streamRun(
       release();
     }
   };
+  const sendAll = async (frames: readonly Frame[] = []) => {
+    for (const frame of frames) {
+      if (frame instanceof LargeFrame) await sendHeld(bytesOf(frame));
+      else await sse.send({ data: frame });
+    }
+  };
+  const textOf = (event: Event, id: number): string =>
+    form ? form.event(event).map(dataBlock).join('') : frameText({ data: event, id }, idPlace);
+  const sendLarge = (seq: number) =>
+    sendHeld<StoredEvent>({
+      read: () => readEvent(mesh, ref, seq),
+      sizeOf: ({ chars = 0 }) => chars,
+      encode: ({ event }) => Buffer.from(textOf(event, seq)),
+    });
   try {
     await sendAll(form?.begin());
     for await (const { event, seq, isOutline, isLive } of numbered) {
@@ -122,4 +116,13 @@ async function readEvent({ sessions }: Mesh, ref: InvocationRef, seq: number): P
   const [stored] = await sessions.log.readEvents(one);
   if (stored) return stored;
   throw new MeshError('not_found', `event ${seq} is not there any more: session ${sessionId} was deleted`);
+}
+
+/** Reads a large frame as the bytes that are sent. */
+function bytesOf(frame: LargeFrame): LargeRead<Buffer> {
+  return {
+    read: async () => Buffer.from(dataBlock(await frame.read())),
+    sizeOf: ({ length }) => length,
+    encode: (bytes) => bytes,
+  };
 }

@@ -86,6 +86,7 @@ export function isTimeout(thrown: unknown): boolean {
   return rootCause(thrown) instanceof TimeoutError;
 }
 
+/** Tells whether the server gave this process no right to publish or to subscribe. */
 export function isDenied(thrown: unknown): boolean {
   return rootCause(thrown) instanceof PermissionViolationError;
 }

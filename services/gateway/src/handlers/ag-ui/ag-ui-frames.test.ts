@@ -1,18 +1,22 @@
 import { EventSchemas } from '@ag-ui/core/schemas';
 import type { Event } from '@agentmesh/protocol';
 import { expect, it } from 'vitest';
+import { type Frame, LargeFrame } from '../../runs/frame-form.ts';
 import { AgUiFrames, type AgUiRun } from './ag-ui-frames.ts';
+import { KnownState } from './known-state.ts';
 import { messageOf, stateChanges } from './read-input.ts';
 
 type Pending = Awaited<ReturnType<AgUiRun['pending']>>;
 
 function frames(state: Record<string, unknown> = {}, pending: Pending = [], isRepeated = false) {
   let now = state;
+  const known = new KnownState(state);
   const form = new AgUiFrames({
     isRepeated,
-    ...{ threadId: 't', runId: 'r', invocationId: 'e', state },
+    ...{ threadId: 't', runId: 'r', invocationId: 'e', known },
     pending: async () => pending,
     readState: async () => now,
+    knowsState: async () => known.isSame(now),
   });
   const change = (other: Record<string, unknown>) => {
     now = other;
@@ -29,6 +33,10 @@ const event = (fields: object): Event => ({
 });
 const text = (words: string, more: object = {}) => event({ content: { parts: [{ text: words }] }, ...more });
 const piece = (words: string, more: object = {}) => text(words, { partial: true, ...more });
+
+/** Returns the frames as they are sent. */
+const sent = (all: readonly Frame[]) =>
+  Promise.all(all.map((frame) => (frame instanceof LargeFrame ? frame.read() : frame)));
 
 /** Returns the frames in short, after a check by the schema of AG-UI. */
 const short = (all: readonly object[]) =>
@@ -102,9 +110,9 @@ it('leaves out thoughts, questions and temporary state', () => {
 
 it('sends the state again when another run has changed it', async () => {
   const { form, change } = frames({ a: 1 });
-  expect((await form.end()).map(({ type }) => type)).toEqual(['RUN_FINISHED']);
+  expect(await sent(await form.end())).toMatchObject([{ type: 'RUN_FINISHED' }]);
   change({ a: 2 });
-  const ended = await form.end();
+  const ended = await sent(await form.end());
   expect(ended[0]).toEqual({ type: 'STATE_SNAPSHOT', snapshot: { a: 2 } });
   for (const frame of ended) EventSchemas.parse(frame);
 });
@@ -151,4 +159,21 @@ it('finds what a client has changed in the state', () => {
   expect(stateChanges({ a: 1, b: { c: [2] }, d: null }, state)).toEqual({ b: { c: [2] }, d: null });
   expect(stateChanges(undefined, state)).toEqual({});
   expect(() => stateChanges([1], state)).toThrow('state must be an object');
+});
+
+it('reads a large state when its snapshot is sent', async () => {
+  const large = 'x'.repeat(10_000);
+  const { form, change } = frames({ large });
+  change({ large, b: 1 });
+  const [, snapshot] = form.begin();
+  expect(snapshot).toBeInstanceOf(LargeFrame);
+  expect(await sent([snapshot ?? {}])).toEqual([{ type: 'STATE_SNAPSHOT', snapshot: { large, b: 1 } }]);
+  change({ large });
+  expect(await sent(await form.end())).toMatchObject([{ type: 'RUN_FINISHED' }]);
+  form.event(event({ actions: { ...event({}).actions, stateDelta: { b: 2 } } }));
+  change({ large, b: 2 });
+  expect(await sent(await form.end())).toMatchObject([
+    { type: 'STATE_SNAPSHOT', snapshot: { large, b: 2 } },
+    { type: 'RUN_FINISHED' },
+  ]);
 });

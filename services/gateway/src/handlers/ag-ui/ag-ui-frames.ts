@@ -1,9 +1,9 @@
-import { isDeepStrictEqual } from 'node:util';
 import { type AGUIEvent, EventType } from '@ag-ui/core';
 import type { pendingCalls } from '@agentmesh/mesh';
 import type { Event } from '@agentmesh/protocol';
-import type { FrameForm } from '../../runs/stream-run.ts';
+import { type Frame, type FrameForm, LargeFrame } from '../../runs/frame-form.ts';
 import { interruptOf } from './interrupts.ts';
+import type { KnownState } from './known-state.ts';
 
 export interface AgUiRun {
   threadId: string;
@@ -14,12 +14,14 @@ export interface AgUiRun {
    * author come as a whole until one of them came when it was committed.
    */
   isRepeated: boolean;
-  /** The state with which the run begins. */
-  state: Record<string, unknown>;
+  /** The state with which the run begins. The frames change it as the client gets the changes. */
+  known: KnownState;
   /** Returns the calls of the session that wait for an answer. */
   pending: () => ReturnType<typeof pendingCalls>;
-  /** Returns the state of the session. */
+  /** Reads the state of the session. */
   readState: () => Promise<Record<string, unknown>>;
+  /** Tells whether the client knows the state of the session, which may be large: callers take turns. */
+  knowsState: () => Promise<boolean>;
 }
 
 /** A message whose pieces come. */
@@ -35,15 +37,13 @@ export class AgUiFrames implements FrameForm {
   readonly #open = new Map<string, OpenMessage>();
   /** The authors, with branch, one of whose whole events came when it was committed. */
   readonly #heard = new Set<string>();
-  #state: Record<string, unknown>;
   #count = 0;
 
   constructor(run: AgUiRun) {
     this.#run = run;
-    this.#state = { ...run.state };
   }
 
-  begin(): AGUIEvent[] {
+  begin(): Frame[] {
     const { threadId, runId } = this.#run;
     return [{ type: EventType.RUN_STARTED, threadId, runId }, this.#snapshot()];
   }
@@ -63,18 +63,16 @@ export class AgUiFrames implements FrameForm {
     ];
   }
 
-  async end(): Promise<AGUIEvent[]> {
-    const { threadId, runId, pending, readState } = this.#run;
-    const [calls, state] = await Promise.all([pending(), readState()]);
+  async end(): Promise<Frame[]> {
+    const { threadId, runId, pending, knowsState, readState } = this.#run;
     // Another run of the session may have changed the state meanwhile.
-    const isOther = !isDeepStrictEqual(state, this.#state);
-    this.#state = state;
+    const [calls, isKnown] = await Promise.all([pending(), knowsState()]);
     const interrupts = calls.filter(({ kind }) => kind !== 'result').map(interruptOf);
     const outcome =
       interrupts.length > 0 ? { type: 'interrupt' as const, interrupts } : { type: 'success' as const };
     return [
       ...this.#closeAll(),
-      ...(isOther ? [this.#snapshot()] : []),
+      ...(isKnown ? [] : [largeSnapshot(readState)]),
       { type: EventType.RUN_FINISHED, threadId, runId, outcome },
     ];
   }
@@ -86,8 +84,9 @@ export class AgUiFrames implements FrameForm {
     return { type: EventType.RUN_ERROR, message: error, code };
   }
 
-  #snapshot(): AGUIEvent {
-    return { type: EventType.STATE_SNAPSHOT, snapshot: { ...this.#state } };
+  #snapshot(): Frame {
+    const { known, readState } = this.#run;
+    return known.kept ? snapshotOf(known.kept) : largeSnapshot(readState);
   }
 
   #piece(event: Event, delta: string): AGUIEvent[] {
@@ -138,7 +137,7 @@ export class AgUiFrames implements FrameForm {
   #changes(stateDelta: Record<string, unknown>): AGUIEvent[] {
     const changed = Object.entries(stateDelta).filter(([key]) => !key.startsWith('temp:'));
     if (changed.length === 0) return [];
-    Object.assign(this.#state, Object.fromEntries(changed));
+    this.#run.known.change(Object.fromEntries(changed));
     const delta = changed.map(([key, value]) => ({ op: 'add' as const, path: `/${pointerOf(key)}`, value }));
     return [{ type: EventType.STATE_DELTA, delta }];
   }
@@ -148,6 +147,13 @@ export class AgUiFrames implements FrameForm {
     return `${this.#run.invocationId}-${this.#count}`;
   }
 }
+
+const snapshotOf = (snapshot: Readonly<Record<string, unknown>>): AGUIEvent => ({
+  type: EventType.STATE_SNAPSHOT,
+  snapshot: { ...snapshot },
+});
+const largeSnapshot = (readState: AgUiRun['readState']) =>
+  new LargeFrame(async () => snapshotOf(await readState()));
 
 const speakerOf = ({ author = '', branch = '' }: Event) => `${author}\n${branch}`;
 const pointerOf = (key: string) => key.replaceAll('~', '~0').replaceAll('/', '~1');

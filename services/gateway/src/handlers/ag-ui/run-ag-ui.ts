@@ -2,9 +2,10 @@ import { RunAgentInputSchema } from '@ag-ui/core/schemas';
 import type { Session } from '@agentmesh/agent';
 import { pendingCalls } from '@agentmesh/mesh';
 import { MeshError, parse, type SessionRef } from '@agentmesh/protocol';
+import type { FastifyRequest } from 'fastify';
 import { assertMayStart } from '../../access/may-start.ts';
 import type { GatewayContext } from '../../context/context.ts';
-import type { Handler } from '../../context/route.ts';
+import type { Handler, HandlerContext } from '../../context/route.ts';
 import { readUser } from '../../params/params.ts';
 import { requireSession } from '../../params/require-session.ts';
 import { assertSessionName } from '../../params/session-name.ts';
@@ -14,6 +15,7 @@ import { watchUntil } from '../../runs/run-watch.ts';
 import { runBody, startAllowedRun } from '../../runs/start-requested-run.ts';
 import { streamRun } from '../../runs/stream-run.ts';
 import { AgUiFrames } from './ag-ui-frames.ts';
+import { KnownState } from './known-state.ts';
 import { messageOf, stateChanges } from './read-input.ts';
 
 /**
@@ -22,63 +24,99 @@ import { messageOf, stateChanges } from './read-input.ts';
  * `resume` answer questions.
  */
 export const runAgUi: Handler = async (context, request, reply) => {
+  using until = watchUntil(context, reply);
+  const { ref, runId, run, known } = await begin(context, request, until.signal);
+  const { ref: started, numbered, end, isRepeated } = run;
+  const { sessionId: threadId } = ref;
+  const readState = async () => (await requireSession(context, ref, { numRecentEvents: 0 })).state;
+  const form = new AgUiFrames({
+    ...{ threadId, runId, invocationId: started.invocationId, isRepeated, known, readState },
+    pending: () => pendingOf(context, ref),
+    knowsState: () => context.large.readState(request, async () => known.isSame(await readState())),
+  });
+  reply.hijack();
+  const isOver = await streamRun(context, reply, until, { ref: started, numbered, end, form });
+  if (context.config.stopOnDisconnect === 'true' && until.clientGone.aborted && !isOver)
+    await cancelOnceBegun(context, started);
+};
+
+/** A run that has begun, and what its stream needs: nothing that may be large. */
+interface Begun {
+  ref: SessionRef;
+  runId: string;
+  run: AcceptedRun;
+  known: KnownState;
+}
+
+/** Starts the run of a request, or follows it if the request came before. */
+async function begin(context: HandlerContext, request: FastifyRequest, signal: AbortSignal): Promise<Begun> {
   const input = parse(RunAgentInputSchema, request.body ?? {}, 'the body');
   const owner = await readUser(context, request);
   const ref = { ...owner, sessionId: input.threadId };
-  const { appName: app, userId: user, sessionId: threadId } = ref;
   const { runId } = input;
-  const pending = () => pendingCalls(context.mesh, { app, user, session: threadId });
-  const session = await findSession(context, ref);
-  using until = watchUntil(context, reply);
-  const answer = async (run: AcceptedRun, state: Record<string, unknown>) => {
-    const { ref: started, numbered, end, isRepeated } = run;
-    reply.hijack();
-    const form = new AgUiFrames({
-      ...{ threadId, runId, invocationId: started.invocationId, isRepeated, state, pending },
-      readState: async () => (await requireSession(context, ref, { numRecentEvents: 0 })).state,
-    });
-    const isOver = await streamRun(context, reply, until, { ref: started, numbered, end, form });
-    if (context.config.stopOnDisconnect === 'true' && until.clientGone.aborted && !isOver)
-      await cancelOnceBegun(context, started);
+  const repeatable = readRepeatable(context, request, ref);
+  const follow = async (): Promise<Begun | undefined> => {
+    const run = await repeatable?.follow(signal);
+    return run && { ref, runId, run, known: (await compareState(context, request, ref, undefined)).known };
   };
-  const repeatable = await readRepeatable(context, request, ref);
-  const repeated = await repeatable?.follow(until.signal);
-  if (repeated) return await answer(repeated, session?.state ?? {});
+  const repeated = await follow();
+  if (repeated) return repeated;
   try {
-    const newMessage = messageOf(input, input.resume?.length ? await pending() : []);
-    const stateDelta = stateChanges(input.state, session?.state ?? {});
+    const newMessage = messageOf(input, input.resume?.length ? await pendingOf(context, ref) : []);
+    const { isThere, stateDelta, known: before } = await compareState(context, request, ref, input.state);
     // A request that is refused makes no session.
     assertMayStart(request, { ...owner, message: newMessage, stateDelta });
-    const made = session ?? (await makeSession(context, ref));
+    const known = isThere ? before : await makeSession(context, ref, stateDelta);
     const requested = runBody.parse({
       ...{ ...ref, newMessage, streaming: true },
       ...(Object.keys(stateDelta).length > 0 && { stateDelta }),
     });
-    const options = { signal: until.signal, streams: true, repeatable };
-    const started = await startAllowedRun(context, request, requested, options);
-    await answer(started, { ...made.state, ...stateDelta });
+    const run = await startAllowedRun(context, request, requested, { signal, streams: true, repeatable });
+    return { ref, runId, run, known };
   } catch (error) {
-    if (!repeatable || reply.sent) throw error;
     // The same request has begun its run meanwhile, and its message counts as answered then.
-    const begun = await (await readRepeatable(context, request, ref))?.follow(until.signal);
-    if (!begun) throw error;
-    await answer(begun, session?.state ?? {});
+    const begun = await follow();
+    if (begun) return begun;
+    throw error;
   }
-};
+}
+
+/** Compares the state of an input with that of its session. A state may be large, so it is not kept. */
+function compareState(
+  context: HandlerContext,
+  request: FastifyRequest,
+  ref: SessionRef,
+  given: unknown,
+): Promise<{ isThere: boolean; stateDelta: Record<string, unknown>; known: KnownState }> {
+  return context.large.readState(request, async () => {
+    const session = await findSession(context, ref);
+    const stateDelta = stateChanges(given, session?.state ?? {});
+    const known = new KnownState({ ...session?.state, ...stateDelta });
+    return { isThere: session !== undefined, stateDelta, known };
+  });
+}
+
+const pendingOf = (
+  { mesh }: GatewayContext,
+  { appName: app, userId: user, sessionId: session }: SessionRef,
+) => pendingCalls(mesh, { app, user, session });
 
 const findSession = ({ mesh }: GatewayContext, ref: SessionRef): Promise<Session | undefined> =>
   mesh.sessions.getSession({ ...ref, config: { numRecentEvents: 0 } });
 
-/** Makes the session of a thread for its first run. */
-async function makeSession(context: GatewayContext, ref: SessionRef): Promise<Session> {
+/** Makes the session of a thread for its first run. Returns the state with which the run begins. */
+async function makeSession(
+  context: GatewayContext,
+  ref: SessionRef,
+  stateDelta: Record<string, unknown>,
+): Promise<KnownState> {
   assertSessionName(ref.sessionId);
-  try {
-    return await context.mesh.sessions.createSession(ref);
-  } catch (error) {
+  const session = await context.mesh.sessions.createSession(ref).catch(async (error: unknown) => {
     // Another run of the thread was faster.
     const made =
       MeshError.from(error).code === 'already_exists' ? await findSession(context, ref) : undefined;
     if (made) return made;
     throw error;
-  }
+  });
+  return new KnownState({ ...session.state, ...stateDelta });
 }

@@ -1,6 +1,7 @@
 import { Readable } from 'node:stream';
 import { isMimeType } from '@agentmesh/agent/internal';
 import { MeshError } from '@agentmesh/protocol';
+import type { GatewayContext } from '../../context/context.ts';
 import type { Handler } from '../../context/route.ts';
 import { found, readArtifactRef, readOwner, readVersionRef } from '../../params/artifact-ref.ts';
 
@@ -9,6 +10,7 @@ export const downloadArtifact: Handler = async (context, request, reply) => {
   const ref = await readVersionRef(context, request);
   const artifact = found(await context.mesh.artifacts.loadArtifactStream(ref), ref);
   const { mimeType, size, version, stream } = artifact;
+  if (size === 0) await assertHasBytes(context, { ...ref, version });
   reply.headers({
     'content-type': isMimeType(mimeType) ? mimeType : 'application/octet-stream',
     'content-length': size,
@@ -20,6 +22,19 @@ export const downloadArtifact: Handler = async (context, request, reply) => {
   });
   return reply.send(Readable.fromWeb(stream));
 };
+
+/** Refuses a file that only names its bytes at another place. @throws MeshError `failed_precondition` */
+async function assertHasBytes(
+  { mesh }: GatewayContext,
+  ref: Awaited<ReturnType<typeof readVersionRef>>,
+): Promise<void> {
+  const fileUri = (await mesh.artifacts.loadArtifact(ref))?.fileData?.fileUri;
+  if (fileUri === undefined) return;
+  throw new MeshError(
+    'failed_precondition',
+    `artifact ${ref.filename} has no bytes here: it names the file ${fileUri}; get the name as JSON from …/artifacts/${ref.filename}`,
+  );
+}
 
 /** Saves the body, as a stream, as a new version. */
 export const uploadArtifact: Handler = async (context, request) => {
@@ -36,10 +51,19 @@ function bytesOf(body: unknown): AsyncIterable<Uint8Array> {
   return body instanceof Readable ? body : Readable.from([]);
 }
 
+/** Passes the bytes of a body on. @throws MeshError `cancelled` when its client leaves before its end */
+async function* untilAborted(bytes: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array, void, void> {
+  try {
+    yield* bytes;
+  } catch (cause) {
+    throw new MeshError('cancelled', 'the client has left before the end of the body', { cause });
+  }
+}
+
 function limited(bytes: AsyncIterable<Uint8Array>, limit: number): ReadableStream<Uint8Array> {
   let size = 0;
   async function* pass() {
-    for await (const chunk of bytes) {
+    for await (const chunk of untilAborted(bytes)) {
       size += chunk.length;
       if (size > limit) {
         throw new MeshError(

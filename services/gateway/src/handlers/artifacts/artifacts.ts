@@ -1,5 +1,7 @@
+import type { ArtifactRef } from '@agentmesh/agent';
 import { MeshError } from '@agentmesh/protocol';
 import { z } from 'zod';
+import type { GatewayContext } from '../../context/context.ts';
 import type { Handler } from '../../context/route.ts';
 import { sendNull } from '../../http/send-null.ts';
 import {
@@ -22,7 +24,7 @@ const part = z.looseObject({
   fileData: z.looseObject({ fileUri: z.string().optional(), mimeType: z.string().optional() }).optional(),
 });
 
-export const saveArtifactBody = z.object({
+export const saveArtifactBody = z.strictObject({
   filename: z.string().min(1),
   artifact: part,
   customMetadata: z.record(z.string(), z.unknown()).nullish(),
@@ -72,13 +74,27 @@ export const deleteArtifact: Handler = async (context, request, reply) => {
   return sendNull(reply);
 };
 
-export const listArtifactVersions: Handler = async (context, request) =>
-  await context.mesh.artifacts.listVersions(await readArtifactRef(context, request));
+export const listArtifactVersions: Handler = async (context, request) => {
+  const ref = await readArtifactRef(context, request);
+  return await orNoSession(context, ref, await context.mesh.artifacts.listVersions(ref));
+};
 
-export const listArtifactMetadata: Handler = async (context, request) =>
-  await context.mesh.artifacts.listArtifactVersions(await readArtifactRef(context, request));
+export const listArtifactMetadata: Handler = async (context, request) => {
+  const ref = await readArtifactRef(context, request);
+  return await orNoSession(context, ref, await context.mesh.artifacts.listArtifactVersions(ref));
+};
 
 export const getArtifactMetadata: Handler = async (context, request) => {
   const ref = await readVersionRef(context, request);
   return found(await context.mesh.artifacts.getArtifactVersion(ref), ref);
 };
+
+/** Returns a list about a file. An empty list is right only in a session that exists. @throws MeshError `not_found` */
+async function orNoSession<T>(
+  context: GatewayContext,
+  ref: ArtifactRef,
+  list: readonly T[],
+): Promise<readonly T[]> {
+  if (list.length === 0) await readOwner(context, ref);
+  return list;
+}

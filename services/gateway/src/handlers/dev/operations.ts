@@ -2,6 +2,7 @@ import { z } from 'zod';
 import type { Operation } from '../../context/operation.ts';
 import { drawing } from '../../contract/answers.ts';
 import { graphImageQuery, graphQuery } from './build-graph.ts';
+import { builderQuery } from './not-offered.ts';
 import { traceQuery } from './trace.ts';
 
 const dev = '/dev/apps/:app';
@@ -70,7 +71,7 @@ export const devOperations: Readonly<Record<string, Operation>> = {
   'GET /apps/:app/eval_metrics': emptyList,
   [`GET ${dev}/tests`]: emptyList,
   ...absentBelow(`${dev}/tests`, 'tests'),
-  [`GET ${dev}/builder`]: { summary: 'an empty file', answer: 'text/plain' },
+  [`GET ${dev}/builder`]: { summary: 'an empty file', query: builderQuery, answer: 'text/plain' },
   [`POST ${dev}/builder/save`]: { ...refused, body: 'bytes', isBodyOptional: true },
   [`POST ${dev}/builder/cancel`]: refused,
   'GET /config/telemetry': {

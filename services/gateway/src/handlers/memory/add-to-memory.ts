@@ -9,7 +9,7 @@ import { readBody, readUser } from '../../params/params.ts';
 import { requireMemory } from '../../params/require-memory.ts';
 import { requireSession } from '../../params/require-session.ts';
 
-export const addToMemoryBody = z.object({ sessionId: z.string().min(1) });
+export const addToMemoryBody = z.strictObject({ sessionId: z.string().min(1) });
 
 /** Adds the session to memory, without rewound events, so that other sessions find it. */
 export const addToMemory: Handler = async (context, request) => {

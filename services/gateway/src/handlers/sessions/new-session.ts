@@ -23,14 +23,14 @@ const leastMs = 100_000_000_000;
 
 /** Reads `{ sessionId?, state?, events? }`. */
 export function readNewSession(input: unknown): NewSession {
-  return parse(newSessionBody, camelizeKeys(input ?? {}), 'the body');
+  return parse(newSessionBody, camelizeKeys(input ?? {}, 'the body'), 'the body');
 }
 
 /** Reads `{ state?, events? }`, or the state itself: ADK's servers differ, and both forms are read. */
 export function readNewNamedSession(input: unknown): NewSession {
   const bare = state.safeParse(input ?? {});
   if (bare.success && !isWrapped(bare.data)) return { state: bare.data };
-  return parse(namedSessionBody, camelizeKeys(input ?? {}), 'the body');
+  return parse(namedSessionBody, camelizeKeys(input ?? {}, 'the body'), 'the body');
 }
 
 function isWrapped({ state: inner, events: list, ...others }: Record<string, unknown>): boolean {

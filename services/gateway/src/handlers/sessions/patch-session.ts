@@ -7,7 +7,7 @@ import { readBody, readSession } from '../../params/params.ts';
 import { requireSession } from '../../params/require-session.ts';
 import { sendSession } from './session-json.ts';
 
-export const patchSessionBody = z.object({ stateDelta: z.record(z.string(), z.unknown()) });
+export const patchSessionBody = z.strictObject({ stateDelta: z.record(z.string(), z.unknown()) });
 
 /** Changes the state by an event of the user, so that the log contains the change. */
 export const patchSession: Handler = async (context, request, reply) => {
