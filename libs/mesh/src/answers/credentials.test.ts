@@ -162,7 +162,7 @@ describe('a mesh without CREDENTIAL_KEYS', () => {
     expect(end.error?.message).toContain('set CREDENTIAL_KEYS');
     await expect(answer('adk-1-credential-1', 'MAPS-KEY')).rejects.toMatchObject({
       code: 'failed_precondition',
-      message: expect.stringContaining('set CREDENTIAL_KEYS'),
+      message: expect.stringContaining('no call adk-1-credential-1'),
     });
     expect(queued.join()).not.toContain('MAPS-KEY');
     expect(used).toEqual([]);

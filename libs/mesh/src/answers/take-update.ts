@@ -24,6 +24,7 @@ import { readPayload } from '../messages/read-payload.ts';
 import { checkMessage } from './check-message.ts';
 import { assertMayUpdate, auditRefusal, sourceOf } from './check-update.ts';
 import { sessionOfCall, unknownCall } from './locate-call.ts';
+import { hasOvertaken } from './progress-order.ts';
 import { type LocatedCall, messageOf, responsePart, runFor, startAnswerRun } from './start-answer-run.ts';
 
 const done: WorkOutcome = { done: true };
@@ -105,6 +106,7 @@ async function takeUpdate(served: ServedAgent, item: WorkItem): Promise<WorkOutc
   const received = { item, update, answeredBy: sourceOf(update, service) };
   try {
     assertMayUpdate(served, call, { update, service });
+    if (await hasOvertaken(mesh, call, update, item)) return again(item);
     return update.final
       ? await takeOutcome(served, call, received)
       : await takeProgress(served, call, received);

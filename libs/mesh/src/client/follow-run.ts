@@ -9,14 +9,11 @@ import {
 } from '@agentmesh/agent/internal';
 import { assertOptions, type InvocationEnd, MeshError, type OptionNames } from '@agentmesh/protocol';
 import type { Mesh } from '../mesh/mesh.ts';
-import { type LoggedEvent, type OutlineOptions, readLog } from '../messages/read-log.ts';
+import { findBackwards } from '../messages/find-event.ts';
+import type { LoggedEvent, OutlineOptions } from '../messages/read-log.ts';
 import { LogReader, type NumberedEvent } from './log-reader.ts';
 import { watchInvocation } from './watch-run.ts';
 
-/** Number of events in which the last event of an invocation is looked for at a time. */
-const pageSize = 200;
-/** Size from which events are looked at as outlines, in characters. */
-const outlineAbove = 16_384;
 /**
  * Time without an event after which an invocation without a record counts as ended, in ms: as long as the
  * records of ended invocations are kept.
@@ -164,22 +161,6 @@ function recordFor({ resume }: InvocationRef, record: InvocationRecord): Invocat
   if (resume === undefined) return record;
   const { status: _status, error: _error, ...rest } = record;
   return { ...rest, ...(endOfRun(record, resume) ?? { status: 'running' }) };
-}
-
-/** Searches the log from the end: most searches are for recent events. */
-async function findBackwards(
-  mesh: Mesh,
-  ref: InvocationRef,
-  sessionSeq: number,
-  isMatch: (stored: LoggedEvent) => boolean,
-): Promise<LoggedEvent | undefined> {
-  for (let lastSeq = sessionSeq; lastSeq > 0; lastSeq -= pageSize) {
-    const range = { afterSeq: Math.max(lastSeq - pageSize, 0), lastSeq, outlineAbove };
-    let found: LoggedEvent | undefined;
-    for await (const each of readLog(mesh, ref, range)) if (isMatch(each)) found = each;
-    if (found) return found;
-  }
-  return undefined;
 }
 
 /**
