@@ -107,7 +107,7 @@ export type { KeyPatterns } from './names/key-patterns.ts';
 export { keyPatterns } from './names/key-patterns.ts';
 export type { Keys, MemoryKeys } from './names/keys.ts';
 export { keys } from './names/keys.ts';
-export { agentNameSchema, assertName, toolNameSchema } from './names/names.ts';
+export { agentNameSchema, assertName, toolNameSchema, versionSchema } from './names/names.ts';
 export { createReplicaId, isReplicaOf } from './names/replica.ts';
 export { shortId } from './names/short-id.ts';
 export { invocationIdOf, newStarter, noStarter, starterOf } from './names/starter.ts';

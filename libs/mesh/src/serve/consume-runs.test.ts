@@ -11,24 +11,24 @@ const names = subjects();
 
 describe('the queues of a replica', () => {
   const canary = (percent: number, more: object = {}) =>
-    canarySchema.parse({ agent: 'desk', version: '2', percent, ...more });
-  const both = new Set(['1', '2']);
+    canarySchema.parse({ agent: 'desk', version: '2.0.0', percent, ...more });
+  const both = new Set(['1.0.0', '2.0.0']);
   const own = { own: true, canary: false };
   const ofCanary = { own: false, canary: true };
   const all = { own: true, canary: true };
 
   it.each([
-    ['no canary: its own', undefined, '1', both, own],
-    ['both versions are up: the old one', canary(10), '1', both, own],
-    ['both versions are up: the canary', canary(10), '2', both, ofCanary],
-    ['the canary has no replica', canary(10), '1', new Set(['1']), all],
-    ['only the canary is up', canary(10), '2', new Set(['2']), all],
-    ['a stopped canary takes nothing', canary(0), '2', both, { own: false, canary: false }],
-    ['the others take what a stopped canary leaves', canary(0), '1', both, all],
-    ['a stopped canary that is alone', canary(0), '2', new Set(['2']), all],
-    ['a canary with all sessions', canary(100), '2', both, all],
-    ['a pinned canary leaves answers to the others', canary(100, { pinned: true }), '2', both, ofCanary],
-    ['a canary that ends', canary(0, { ending: true }), '2', both, all],
+    ['no canary: its own', undefined, '1.0.0', both, own],
+    ['both versions are up: the old one', canary(10), '1.0.0', both, own],
+    ['both versions are up: the canary', canary(10), '2.0.0', both, ofCanary],
+    ['the canary has no replica', canary(10), '1.0.0', new Set(['1.0.0']), all],
+    ['only the canary is up', canary(10), '2.0.0', new Set(['2.0.0']), all],
+    ['a stopped canary takes nothing', canary(0), '2.0.0', both, { own: false, canary: false }],
+    ['the others take what a stopped canary leaves', canary(0), '1.0.0', both, all],
+    ['a stopped canary that is alone', canary(0), '2.0.0', new Set(['2.0.0']), all],
+    ['a canary with all sessions', canary(100), '2.0.0', both, all],
+    ['a pinned canary leaves answers to the others', canary(100, { pinned: true }), '2.0.0', both, ofCanary],
+    ['a canary that ends', canary(0, { ending: true }), '2.0.0', both, all],
   ])('%s', (_, record, version, up, queues) => {
     expect(wantedQueues(record, version, up)).toEqual(queues);
   });
@@ -53,13 +53,13 @@ describe('replicas of two versions', () => {
       const agent = new VersionedAgent({ name: 'desk', description: `is ${version}` });
       return { ...connected, started: await serveAgent(connected, agent, { app: 'app', version }) };
     };
-    const [old, next] = [await serve('1'), await serve('2')];
+    const [old, next] = [await serve('1.0.0'), await serve('2.0.0')];
     const client = await mesh.connect('client');
     return {
       ...mesh,
       ...{ client, old, next },
       async set(percent: number, more: Partial<CanaryInput> = {}) {
-        const canary: CanaryInput = { agent: 'desk', version: '2', percent, ...more };
+        const canary: CanaryInput = { agent: 'desk', version: '2.0.0', percent, ...more };
         await operator.putCard(names.canaryKey('desk'), new TextEncoder().encode(JSON.stringify(canary)));
         await until(() => client.bus.directory.canary('desk')?.percent === percent);
       },
@@ -82,25 +82,25 @@ describe('replicas of two versions', () => {
     const mesh = await world();
     await mesh.set(100, { pinned: true });
     await until(async () => new Set(await mesh.versions()).size === 1, { timeoutMs: 10_000 });
-    expect(new Set(await mesh.versions())).toEqual(new Set(['2']));
+    expect(new Set(await mesh.versions())).toEqual(new Set(['2.0.0']));
     await mesh.set(0);
-    await until(async () => (await mesh.versions()).every((each) => each === '1'), { timeoutMs: 10_000 });
+    await until(async () => (await mesh.versions()).every((each) => each === '1.0.0'), { timeoutMs: 10_000 });
     await mesh.set(50);
     await until(async () => new Set(await mesh.versions()).size === 2, { timeoutMs: 10_000 });
     mesh.hub.kill(mesh.next.bus);
-    expect(new Set(await mesh.versions())).toEqual(new Set(['1']));
+    expect(new Set(await mesh.versions())).toEqual(new Set(['1.0.0']));
   }, 30_000);
 
   it('a canary changes the card when all sessions are its own', async () => {
     const mesh = await world();
     const card = () => mesh.client.bus.directory.get('agent', 'desk')?.description;
     // Without a canary the last replica that started wrote it.
-    expect(card()).toBe('is 2');
+    expect(card()).toBe('is 2.0.0');
     await mesh.set(10);
-    await until(() => card() === 'is 1');
+    await until(() => card() === 'is 1.0.0');
     await mesh.set(100);
-    await until(() => card() === 'is 2');
+    await until(() => card() === 'is 2.0.0');
     await mesh.set(5);
-    await until(() => card() === 'is 1');
+    await until(() => card() === 'is 1.0.0');
   }, 30_000);
 });

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { agentNameSchema } from '../names/names.ts';
+import { agentNameSchema, versionSchema } from '../names/names.ts';
 
 /**
  * The record of a canary: the share of an agent's sessions whose runs go to one version. The operator writes it
@@ -7,7 +7,7 @@ import { agentNameSchema } from '../names/names.ts';
  */
 export const canarySchema = z.object({
   agent: agentNameSchema,
-  version: z.string().min(1).max(100),
+  version: versionSchema,
   /** The share in percent, from 0 to 100. */
   percent: z.number().min(0).max(100),
   /** True if an answer to a question goes to the version that asked, whatever the share says. */
