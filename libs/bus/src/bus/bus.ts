@@ -243,7 +243,7 @@ export interface Bus extends AsyncDisposable {
    */
   isServed(name: string): Promise<boolean>;
   /**
-   * Returns the versions of the replicas of a service that answer a ping within 300 ms.
+   * Returns the versions of the replicas of a service that answer a ping within 500 ms.
    *
    * @throws MeshError `unavailable` while this process has no connection
    */

@@ -143,7 +143,7 @@ export async function isServed(
 }
 
 /** The time for which all replicas may answer a ping, in ms. */
-const allPingsMs = 300;
+const allPingsMs = 500;
 const pingSchema = z.object({ version: z.string() });
 
 function readJson(bytes: Uint8Array): unknown {

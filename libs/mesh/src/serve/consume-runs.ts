@@ -27,7 +27,8 @@ export async function consumeRuns(
 ): Promise<Started> {
   const consumers = new Map<string, Started>();
   const leaving = new Set<Promise<void>>();
-  let up: ReadonlySet<string> = new Set();
+  /** The versions that answered at the last look. A replica on a busy machine may miss one look. */
+  let answered: ReadonlySet<string> = new Set();
   let seen = bus.directory.canary(agent);
   let timer: NodeJS.Timeout | undefined;
   let isStopped = false;
@@ -47,8 +48,9 @@ export async function consumeRuns(
   }
 
   async function adjust(): Promise<void> {
-    if (seen && !seen.ending) up = await bus.versionsOf(subjects.shownAs(agent));
-    const wanted = wantedQueues(seen, version, up);
+    const before = answered;
+    if (seen && !seen.ending) answered = await bus.versionsOf(subjects.shownAs(agent));
+    const wanted = wantedQueues(seen, version, new Set([...before, ...answered]));
     // The new queue comes first: this replica takes from some queue at any time.
     if (wanted.canary) {
       await take(canaryQueue(agent)).catch((error) => {

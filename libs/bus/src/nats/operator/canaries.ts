@@ -26,7 +26,8 @@ export interface Canaries extends AsyncDisposable {
   /**
    * Starts a canary, or changes its share or its version. Takes {@link spreadMs} longer at the start of one.
    *
-   * @throws MeshError `not_found` for an agent without a queue of runs
+   * @throws MeshError `not_found` for an agent without a queue of runs; `failed_precondition` when no replica takes from
+   * the queue of the new canary, which is then removed
    */
   put(canary: Omit<Canary, 'ending'>): Promise<void>;
   /**
@@ -43,6 +44,8 @@ export interface Canaries extends AsyncDisposable {
 /** Time in which all processes have read a record, in ms. */
 const spreadMs = 1_000;
 const lookAgainMs = 100;
+/** Longest wait for a replica that takes from the queue of a new canary, in ms. */
+const takenMs = 10_000;
 
 /**
  * Opens the canaries of a mesh, as a user that may administer JetStream.
@@ -103,6 +106,26 @@ export async function openCanaries(options: OperatorOptions): Promise<Canaries> 
     await dropSubject(place, canaryQueue(agent));
   }
 
+  async function remove(agent: string): Promise<void> {
+    await removeQueue(agent);
+    await (await bucket()).delete(names.canaryKey(agent));
+  }
+
+  /** Checks that a replica takes from the new queue: one without the rights, or of an earlier release, cannot. */
+  async function assertTaken(agent: string): Promise<void> {
+    const until = performance.now() + takenMs;
+    while (performance.now() < until) {
+      const queue = await consumerOf(manager, stream, names.workConsumer(canaryQueue(agent)));
+      if (queue && queue.num_waiting > 0) return;
+      await delay(lookAgainMs);
+    }
+    await remove(agent);
+    throw new MeshError(
+      'failed_precondition',
+      `no replica of ${agent} takes runs from the queue of a canary; start one, of this release and with the rights of this release (agentmesh rights nats, accounts add), then try again`,
+    );
+  }
+
   async function untilEmpty(agent: string, until: number): Promise<void> {
     while ((await count(agent)) > 0) {
       if (performance.now() > until) {
@@ -133,6 +156,7 @@ export async function openCanaries(options: OperatorOptions): Promise<Canaries> 
           // A replica that knows of the canary looks into both queues for earlier runs of a session.
           await write({ ...canary, percent: 0, ending: false });
           await delay(spreadMs);
+          await assertTaken(canary.agent);
         }
         await write({ ...canary, ending: false });
       }),
@@ -152,7 +176,7 @@ export async function openCanaries(options: OperatorOptions): Promise<Canaries> 
           await removeQueue(agent);
           // A process that did not know yet may have put a run there.
         } while ((await count(agent)) > 0);
-        await (await bucket()).delete(names.canaryKey(agent));
+        await remove(agent);
       }),
     [Symbol.asyncDispose]: () => connection.close(),
   };
