@@ -79,8 +79,7 @@ export async function openCanaries(options: OperatorOptions): Promise<Canaries> 
   const find = async (agent: string) => (await read()).find((each) => each.agent === agent);
 
   async function write(canary: Canary): Promise<void> {
-    const checked = parse(canarySchema, canary, `the canary of ${canary.agent}`);
-    await (await bucket()).put(names.canaryKey(canary.agent), JSON.stringify(checked));
+    await (await bucket()).put(names.canaryKey(canary.agent), JSON.stringify(canary));
   }
 
   /** Counts the stored runs for a canary, those at work included, whether or not its queue still exists. */
@@ -149,16 +148,17 @@ export async function openCanaries(options: OperatorOptions): Promise<Canaries> 
           })),
         ),
       ),
-    put: (canary) =>
+    put: (given) =>
       orFail('write the canary', async () => {
+        const canary = parse(canarySchema, given, `the canary of ${given.agent}`);
         await addQueue(canary.agent);
         if (!(await find(canary.agent))) {
           // A replica that knows of the canary looks into both queues for earlier runs of a session.
-          await write({ ...canary, percent: 0, ending: false });
+          await write({ ...canary, percent: 0 });
           await delay(spreadMs);
           await assertTaken(canary.agent);
         }
-        await write({ ...canary, ending: false });
+        await write(canary);
       }),
     end: (agent, { waitMs }) =>
       orFail('end the canary', async () => {
