@@ -37,6 +37,8 @@ export { connectNats } from './nats/connect-nats.ts';
 export type { NatsOptions } from './nats/nats-options.ts';
 export type { AccountResolver } from './nats/operator/account-resolver.ts';
 export { openResolver } from './nats/operator/account-resolver.ts';
+export type { Canaries, ObservedCanary } from './nats/operator/canaries.ts';
+export { openCanaries } from './nats/operator/canaries.ts';
 export { openDeadLetters } from './nats/operator/dead-letters.ts';
 export type { InspectedStream, JetStreamFacts, NatsInspection } from './nats/operator/inspect-nats.ts';
 export { inspectNats } from './nats/operator/inspect-nats.ts';

@@ -8,6 +8,8 @@ export type { AnsweredBy, AuditAction, StoredAuditRecord } from './messages/answ
 export { auditRecordSchema } from './messages/answered-by.ts';
 export type { Caller, CallerSigner, CallersWork } from './messages/caller.ts';
 export { callerSchema, createCallerSigner, readCaller } from './messages/caller.ts';
+export type { Canary, CanaryInput } from './messages/canary.ts';
+export { canarySchema } from './messages/canary.ts';
 export type { AgentCard, Card, CardInput, Provisioned, StoredCard, ToolCard } from './messages/card.ts';
 export { agentCardSchema, cardSchema, provisionedSchema, readCard, toolCardSchema } from './messages/card.ts';
 export type {
@@ -100,11 +102,12 @@ export {
   underSpan,
 } from './messages/span.ts';
 export { nextTrace, readTraceparent, traceIdOf } from './messages/trace.ts';
+export { agentOfQueue, canaryQueue } from './names/canary-queue.ts';
 export type { KeyPatterns } from './names/key-patterns.ts';
 export { keyPatterns } from './names/key-patterns.ts';
 export type { Keys, MemoryKeys } from './names/keys.ts';
 export { keys } from './names/keys.ts';
-export { agentNameSchema, assertName, toolNameSchema } from './names/names.ts';
+export { agentNameSchema, assertName, toolNameSchema, versionSchema } from './names/names.ts';
 export { createReplicaId, isReplicaOf } from './names/replica.ts';
 export { shortId } from './names/short-id.ts';
 export { invocationIdOf, isStartedIn, newStarter, noStarter, starterOf } from './names/starter.ts';

@@ -1,5 +1,11 @@
 import { fileURLToPath } from 'node:url';
-import { createSecretBox, credentialKeysVariable, MeshError, parseRedisUrl } from '@agentmesh/protocol';
+import {
+  createSecretBox,
+  credentialKeysVariable,
+  MeshError,
+  parseRedisUrl,
+  versionSchema,
+} from '@agentmesh/protocol';
 import { z } from 'zod';
 import { priceTable } from './probes/prices.ts';
 import type { Config } from './read-config.ts';
@@ -33,9 +39,7 @@ export const serviceConfig = {
   version: variable(
     'MESH_VERSION',
     "version of the service in its card, its events, metrics and traces; default that of the program's package",
-    z
-      .string()
-      .regex(/^\d+\.\d+\.\d+(?:[-+][\w.+-]{1,60})?$/, 'must be a version such as 1.4.0 or 1.4.0-rc.1'),
+    versionSchema,
     { optional: true },
   ),
   natsUrl: variable('NATS_URL', 'address of NATS, or several with commas between them', natsServers, {

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { type Event, replicaKey } from '@agentmesh/protocol';
+import { type Event, replicaKey, versionKey } from '@agentmesh/protocol';
 import { pathOf } from '../events/agent-path.ts';
 import { deadlineOfCall, setDeadlines } from '../events/deadlines.ts';
 import { createEvent, getFunctionCalls, getFunctionResponses } from '../events/event.ts';
@@ -25,6 +25,8 @@ export interface PendingCall {
   deadline?: number;
   /** On a mesh: the agent whose service made the call and takes its updates. */
   service?: string;
+  /** The version of the agent that made the call, where it is known. */
+  version?: string;
   /** The branch of the event with the call. */
   branch?: string;
 }
@@ -34,7 +36,7 @@ export interface PendingCall {
  * session's log.
  */
 export function askingEvent(call: PendingCall): Event {
-  const { id, name, args, invocationId, agent, path, branch, created, deadline } = call;
+  const { id, name, args, invocationId, agent, path, branch, created, deadline, version } = call;
   const event = createEvent({
     invocationId,
     author: agent,
@@ -43,6 +45,7 @@ export function askingEvent(call: PendingCall): Event {
     longRunningToolIds: [id],
     ...(branch !== undefined && { branch }),
     ...(path !== undefined && { nodeInfo: { path } }),
+    ...(version !== undefined && { customMetadata: { [versionKey]: version } }),
   });
   if (deadline !== undefined) setDeadlines(event, new Map([[id, deadline]]));
   return event;
@@ -123,6 +126,7 @@ function pendingCall(
   const path = pathOf(event);
   const deadline = deadlineOfCall(event, id);
   const service = agentOfReplica(event.customMetadata?.[replicaKey]);
+  const version = event.customMetadata?.[versionKey];
   return {
     id,
     name,
@@ -134,6 +138,7 @@ function pendingCall(
     created: timestamp,
     ...(deadline !== undefined && { deadline }),
     ...(service !== undefined && { service }),
+    ...(typeof version === 'string' && { version }),
     ...(branch !== undefined && { branch }),
     ...(path !== undefined && { path }),
   };

@@ -1,4 +1,4 @@
-import type { Card, CardInput, Frame, Headers, ServiceKind } from '@agentmesh/protocol';
+import type { Canary, Card, CardInput, Frame, Headers, ServiceKind } from '@agentmesh/protocol';
 import type { ObjectBucket, RecordBucket } from './buckets.ts';
 
 /** A message as a handler gets it. */
@@ -121,6 +121,8 @@ export interface CountedCalls {
 export interface Directory {
   get(kind: ServiceKind, name: string): Card | undefined;
   list(kind: ServiceKind): Card[];
+  /** Returns the canary of an agent; undefined if it has none. */
+  canary(agent: string): Canary | undefined;
   /**
    * Calls `onChange` after each change, and at once when there are cards already. Returns a function that
    * ends the watch.
@@ -240,6 +242,12 @@ export interface Bus extends AsyncDisposable {
    * @throws MeshError `unavailable` when the server gives no answer, or this process has no connection
    */
   isServed(name: string): Promise<boolean>;
+  /**
+   * Returns the versions of the replicas of a service that answer a ping within 500 ms.
+   *
+   * @throws MeshError `unavailable` while this process has no connection
+   */
+  versionsOf(name: string): Promise<ReadonlySet<string>>;
   /**
    * Tells whether the server knows no connection of a registered replica: its process is dead, or cut off. A
    * paused process keeps its connection, so it is not gone. Also false for five seconds after this process has

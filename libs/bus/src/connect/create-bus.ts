@@ -1,4 +1,5 @@
 import {
+  agentOfQueue,
   aloneHeader,
   cardSchema,
   header,
@@ -21,7 +22,7 @@ import { startOnce, within } from '../bus/started.ts';
 import { createStats } from '../bus/stats.ts';
 import { whenConnected } from '../bus/when-connected.ts';
 import { type Claims, createClaims, inOrderOfArrival, inOrderOfSending, isClaim } from '../claims/claims.ts';
-import { isGone, isServed, register, settlingMs } from '../discovery/register-service.ts';
+import { isGone, isServed, register, settlingMs, versionsOf } from '../discovery/register-service.ts';
 import { createMessage } from '../messages/create-message.ts';
 import { encodeJson } from '../messages/json.ts';
 import { givenHeaders } from '../messages/message-headers.ts';
@@ -77,7 +78,7 @@ export function createBus(parts: BusParts): Bus {
   async function work(queue: QueueName, handler: WorkHandler, options: ConsumeOptions): Promise<Started> {
     await whenConnected(link);
     const source = await link.openWork(queue);
-    const countedAs = subjects.workSubject(queue.kind, queue.name);
+    const countedAs = subjects.workSubject(queue.kind, agentOfQueue(queue.name));
     return keep(Promise.resolve(consume(shared, source, handler, { ...options, countedAs })));
   }
 
@@ -159,6 +160,8 @@ export function createBus(parts: BusParts): Bus {
     },
 
     isServed: (name) => isServed({ inbox, link, caller: service }, name),
+
+    versionsOf: (name) => versionsOf(inbox, service, name),
 
     async isGone(name, other) {
       const gone = await isGone(inbox, service, { service: name, replica: other });

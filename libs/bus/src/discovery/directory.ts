@@ -1,5 +1,7 @@
 import {
+  type Canary,
   type Card,
+  canarySchema,
   type Provisioned,
   parse,
   provisionedSchema,
@@ -12,19 +14,21 @@ import type { Directory } from '../bus/bus.ts';
 import { decodeJson } from '../messages/json.ts';
 import { limitCard } from './limit-cards.ts';
 
-/** The beginning of the keys of records, which only the operator may write. */
+/** The beginnings of the keys of records, which only the operator may write. */
 const provisionedPrefix = 'provisioned.';
+const canaryPrefix = 'canary.';
 
 /**
  * Makes a directory, and the sink that fills it from the card bucket. The directory shows each card within the
  * record of its agent ({@link limitCard}).
  */
 export function createDirectory(
-  { cardKey, provisionedKey }: Subjects,
+  { cardKey, provisionedKey, canaryKey }: Subjects,
   onError: OnError,
 ): { directory: Directory; sink: CardSink } {
   const cards = new Map<string, Card>();
   const records = new Map<string, Provisioned>();
+  const canaries = new Map<string, Canary>();
   /** The cards within the records; undefined after a change. */
   let limited: Card[] | undefined;
   let refused = new Set<string>();
@@ -43,21 +47,26 @@ export function createDirectory(
 
   /** Takes in a record or a card. Returns whether it could be read. */
   function take(key: string, bytes: Uint8Array): boolean {
-    if (!key.startsWith(provisionedPrefix)) {
-      const card = read(key, bytes);
-      if (card) cards.set(key, card);
-      return card !== undefined;
-    }
     try {
-      const record = parse(provisionedSchema, decodeJson(bytes), `record ${key}`);
-      if (key !== provisionedKey(record.name))
-        throw new Error(`the record of ${record.name} lies under ${key}`);
-      records.set(key, record);
-      return true;
+      if (key.startsWith(provisionedPrefix)) {
+        const record = parse(provisionedSchema, decodeJson(bytes), `record ${key}`);
+        assertKey(key, provisionedKey(record.name), record.name);
+        records.set(key, record);
+        return true;
+      }
+      if (key.startsWith(canaryPrefix)) {
+        const record = parse(canarySchema, decodeJson(bytes), `record ${key}`);
+        assertKey(key, canaryKey(record.agent), record.agent);
+        canaries.set(key, record);
+        return true;
+      }
     } catch (thrown) {
       onError(thrown, 'directory');
       return false;
     }
+    const card = read(key, bytes);
+    if (card) cards.set(key, card);
+    return card !== undefined;
   }
 
   function read(key: string, bytes: Uint8Array): Card | undefined {
@@ -85,17 +94,20 @@ export function createDirectory(
     }
   }
 
+  const forget = (key: string) => cards.delete(key) || records.delete(key) || canaries.delete(key);
+
   const sink: CardSink = {
     set(key, bytes) {
       // The older card under this key is better than none.
       if (take(key, bytes)) notifyWatchers();
     },
     delete(key) {
-      if (cards.delete(key) || records.delete(key)) notifyWatchers();
+      if (forget(key)) notifyWatchers();
     },
     retain(keys) {
-      const missing = [...cards.keys(), ...records.keys()].filter((key) => !keys.has(key));
-      for (const key of missing) if (!cards.delete(key)) records.delete(key);
+      const known = [...cards.keys(), ...records.keys(), ...canaries.keys()];
+      const missing = known.filter((key) => !keys.has(key));
+      for (const key of missing) forget(key);
       if (missing.length > 0) notifyWatchers();
     },
   };
@@ -109,6 +121,7 @@ export function createDirectory(
   const directory: Directory = {
     get: (kind, name) => list(kind).find((card) => card.name === name),
     list,
+    canary: (agent) => canaries.get(canaryKey(agent)),
     watch(onChange) {
       // A new function for each watch, so that one callback may watch twice.
       const watcher = () => onChange();
@@ -118,4 +131,8 @@ export function createDirectory(
     },
   };
   return { directory, sink };
+}
+
+function assertKey(key: string, ownKey: string, name: string): void {
+  if (key !== ownKey) throw new Error(`the record of ${name} lies under ${key}`);
 }

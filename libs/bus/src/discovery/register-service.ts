@@ -1,9 +1,10 @@
 import { header, MeshError } from '@agentmesh/protocol';
+import { z } from 'zod';
 import type { BrokerLink, OnError, Packet } from '../bus/broker-link.ts';
 import { queueGroup, type ServiceInfo, type Started } from '../bus/bus.ts';
 import { startOnce, within } from '../bus/started.ts';
 import type { Stats } from '../bus/stats.ts';
-import { encodeJson } from '../messages/json.ts';
+import { decodeJson, encodeJson } from '../messages/json.ts';
 import { assertSubject, isReplySubject } from '../messages/subject.ts';
 import { firstPacket, type Inbox } from '../requests/inbox.ts';
 
@@ -139,6 +140,46 @@ export async function isServed(
   // that stops between two questions would answer the first one only.
   if (await answers(link)) return link.tellsAbsence || (await listens(morePings)) === true;
   throw new MeshError('unavailable', 'NATS gives no answer; try again later');
+}
+
+/** The time for which all replicas may answer a ping, in ms. */
+const allPingsMs = 500;
+const pingSchema = z.object({ version: z.string() });
+
+function readJson(bytes: Uint8Array): unknown {
+  try {
+    return decodeJson(bytes);
+  } catch {
+    return undefined;
+  }
+}
+
+/** Returns the versions of all replicas of a service. See `Bus.versionsOf`. */
+export async function versionsOf(inbox: Inbox, caller: string, name: string): Promise<ReadonlySet<string>> {
+  const ping: Packet = {
+    subject: `$SRV.PING.${assertServiceName(name)}`,
+    headers: { [header.caller]: caller },
+    bytes: new Uint8Array(),
+  };
+  const versions = new Set<string>();
+  const over = Promise.withResolvers<void>();
+  const close = await inbox.call(ping, {
+    onPacket({ bytes, noResponders }) {
+      if (noResponders) over.resolve();
+      else {
+        // A program in another language may answer anything.
+        const { data } = pingSchema.safeParse(readJson(bytes));
+        if (data) versions.add(data.version);
+      }
+    },
+    onFail: over.reject,
+  });
+  try {
+    await within(allPingsMs, over.promise);
+    return versions;
+  } finally {
+    close();
+  }
 }
 
 /** Tells whether the server answers in time. */

@@ -1,4 +1,5 @@
 import { openCards, openOrphans, openServiceStats, openWorkStreams } from '@agentmesh/bus';
+import { agentOfQueue, decodeToken } from '@agentmesh/protocol';
 import { type Command, listReport } from '../command/command.ts';
 import { operatorOf } from '../context/surroundings.ts';
 import { orphanSentence } from '../local/orphan-watch.ts';
@@ -20,7 +21,8 @@ export const listServicesCommand: Command = {
         const { kind, name, version } = card;
         const replicas = await stats.of(name);
         const waits = queues.filter(
-          ({ kind: queue, consumer }) => consumer === name && (queue === 'job') === (kind === 'tool'),
+          ({ kind: queue, consumer }) =>
+            agentOfQueue(decodeToken(consumer)) === name && (queue === 'job') === (kind === 'tool'),
         );
         return {
           ...{ kind, name, version },

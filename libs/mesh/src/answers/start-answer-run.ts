@@ -12,6 +12,7 @@ import { agentCard } from '../mesh/cards.ts';
 import type { Mesh } from '../mesh/mesh.ts';
 import { rootOf } from '../mesh/root-agent.ts';
 import type { ServedAgent } from '../mesh/served-agent.ts';
+import { enqueueRun } from '../messages/enqueue-run.ts';
 import { sealAnswers } from './sealed-answers.ts';
 
 /** A call, and the session in which it was made. */
@@ -75,8 +76,9 @@ export async function startAnswerRun(
   const { appName: app, userId: user, sessionId: session } = ref;
   const { final, stateDelta } = update;
   const message = await sealAnswers(mesh, ref, messageOf(pending, response, final ? undefined : true));
-  await mesh.bus.enqueue(
-    mesh.subjects.agentRun(to, session),
+  await enqueueRun(
+    mesh,
+    { agent: to, app, user, session, askedBy: pending.version },
     { ...run, app, user, session, message, answeredBy, ...(stateDelta && { stateDelta }) },
     { messageId: `${runKey(run)}:0`, headers },
   );

@@ -1,6 +1,13 @@
 import { endOfRun, messageEventId, runName } from '@agentmesh/agent/internal';
 import type { StoredItem, WorkItem } from '@agentmesh/bus';
-import { aloneHeader, decodeToken, MeshError, runCommandSchema } from '@agentmesh/protocol';
+import {
+  agentOfQueue,
+  aloneHeader,
+  canaryQueue,
+  decodeToken,
+  MeshError,
+  runCommandSchema,
+} from '@agentmesh/protocol';
 import { agentCard, agentCards } from '../mesh/cards.ts';
 import type { Mesh } from '../mesh/mesh.ts';
 import { treeOf } from '../remote/transfer-port.ts';
@@ -22,7 +29,7 @@ export async function findEarlier(
   // Only the first hop begins a run.
   if (run.fresh || run.hop > 0) return undefined;
   try {
-    for await (const item of mesh.bus.earlierRuns(run.session, before, agentsOf(mesh, agent))) {
+    for await (const item of mesh.bus.earlierRuns(run.session, before, queuesOf(mesh, agent))) {
       const other = runIn(mesh, item);
       if (other && isBefore(other, run) && !(await isPast(mesh, other))) return item.place;
     }
@@ -35,17 +42,20 @@ export async function findEarlier(
 
 /** Tells whether no queue had a run of the session when this run was accepted. */
 export function isAlone(mesh: Mesh, agent: string, { headers }: WorkItem): boolean {
-  return headers[aloneHeader] === '0' && agentsOf(mesh, agent).length === 1;
+  return headers[aloneHeader] === '0' && queuesOf(mesh, agent).length === 1;
 }
 
-/** Returns the agents that may have a run of a session: others belong to other apps. */
-function agentsOf(mesh: Mesh, agent: string): string[] {
-  return [...treeOf(agentCards(mesh), agent)];
+/** Returns the queues that may have a run of a session: others belong to other apps. */
+function queuesOf(mesh: Mesh, agent: string): string[] {
+  const { directory } = mesh.bus;
+  return [...treeOf(agentCards(mesh), agent)].flatMap((each) =>
+    directory.canary(each) ? [each, canaryQueue(each)] : [each],
+  );
 }
 
 /** Returns the run of a stored command; undefined for a command that no replica can read. */
 export function runIn(mesh: Mesh, item: StoredItem): Run | undefined {
-  const agent = decodeToken(item.subject.split('.').at(-3) ?? '');
+  const agent = agentOfQueue(decodeToken(item.subject.split('.').at(-3) ?? ''));
   try {
     const { data } = runCommandSchema.safeParse(item.json());
     return data && completeRun(data, item, agentCard(mesh, agent)?.app ?? agent);

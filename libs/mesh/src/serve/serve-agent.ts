@@ -30,6 +30,8 @@ import { stopAll } from '../mesh/stop-all.ts';
 import { bindRemotes, type Remotes, remotesOf } from '../remote/remotes.ts';
 import { handleRun } from '../runs/handle-run.ts';
 import { defaultSweepMs, startSweeper } from '../runs/run-queue.ts';
+import { consumeRuns } from './consume-runs.ts';
+import { keepCard } from './keep-card.ts';
 
 export interface ServeAgentOptions extends InvocationServices {
   /** Plugins that see and change what the agent does; they are called before its own callbacks. */
@@ -117,7 +119,7 @@ export async function serveAgent(
   const run = subjects.agentRun(agent.name, every);
   const ask = subjects.agentAsk(agent.name);
   const delegate = subjects.agentDelegate(agent.name);
-  await bus.announce({
+  const endCard = await keepCard(mesh, {
     ...cardOf(agent, app, version ?? unknownVersion),
     resumable: resumabilityConfig?.isResumable ?? false,
   });
@@ -125,8 +127,9 @@ export async function serveAgent(
   const limits = { maxInFlight: slots * 4 };
   const asks = await bus.serve(ask, (request) => handleQuestion(served, request), limits);
   const delegatedAsks = await bus.serve(delegate, (request) => handleDelegated(served, request), limits);
-  const runs = await bus.consumeRuns(agent.name, (item) => handleRun(served, item), { slots });
   const { name, description } = agent;
+  const consumer = { agent: name, version: version ?? unknownVersion, slots };
+  const runs = await consumeRuns(mesh, consumer, (item) => handleRun(served, item));
   const registration = await bus.register(
     {
       kind: 'agent',
@@ -139,6 +142,7 @@ export async function serveAgent(
   );
   // Of two services that started at the same time, neither saw the other before.
   await assertOnlyRoot(mesh, agent, app, (other) => other < name).catch(async (error: unknown) => {
+    endCard();
     await stopAll([registration, runs, asks, delegatedAsks], 0, stopping);
     await cancellations.stop();
     throw error;
@@ -153,6 +157,7 @@ export async function serveAgent(
   return {
     async stop({ graceMs = 25_000 } = {}) {
       clearTimeout(absenceCheck);
+      endCard();
       await stopAll([registration, runs, operations, asks, delegatedAsks, sweeper], graceMs, stopping);
       await cancellations.stop();
       await closeToolsets(agent);

@@ -21,6 +21,11 @@ export const toolNameSchema = z
     'a letter or _ first, then letters, digits, _, ., : or -; at most 128',
   );
 
+/** The version of a service, as semver and the NATS services protocol write it. */
+export const versionSchema = z
+  .string()
+  .regex(/^\d+\.\d+\.\d+(?:[-+][\w.+-]{1,60})?$/, 'must be a version such as 1.4.0 or 1.4.0-rc.1');
+
 /**
  * Checks a name where it enters the program.
  *

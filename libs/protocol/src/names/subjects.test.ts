@@ -29,6 +29,7 @@ const noSubjects: readonly (keyof Subjects)[] = [
   'claimBucket',
   'cardKey',
   'provisionedKey',
+  'canaryKey',
   'shownAs',
   'inboxPrefix',
 ];

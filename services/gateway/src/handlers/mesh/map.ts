@@ -1,6 +1,6 @@
 import type { MeshObserver, ObservedQueue, ReplicaStats } from '@agentmesh/bus';
 import { agentCards, type Mesh, toolCards } from '@agentmesh/mesh';
-import type { AgentCard, ToolCard } from '@agentmesh/protocol';
+import { type AgentCard, canaryQueue, type ToolCard } from '@agentmesh/protocol';
 import { z } from 'zod';
 import type { GatewayContext } from '../../context/context.ts';
 import type { Handler } from '../../context/route.ts';
@@ -106,8 +106,8 @@ async function makeMap(mesh: Mesh, observer: Omit<MeshObserver, keyof AsyncDispo
   ]);
   const replicasOf = (name: string) => (found[names.indexOf(name)] ?? []).map(describe);
   const queueOf = (kinds: readonly ObservedQueue['kind'][], name: string) => {
-    const consumer = mesh.subjects.workConsumer(name);
-    return sumOf(queues.filter((each) => kinds.includes(each.kind) && each.consumer === consumer));
+    const consumers = [name, canaryQueue(name)].map((queue) => mesh.subjects.workConsumer(queue));
+    return sumOf(queues.filter((each) => kinds.includes(each.kind) && consumers.includes(each.consumer)));
   };
   return {
     time: Date.now(),
