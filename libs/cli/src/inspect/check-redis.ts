@@ -79,7 +79,7 @@ function findingsOf(facts: RedisInspection): Finding[] {
     refusals.length > 0 && {
       check: 'redis-rights',
       level: 'error',
-      problem: `Redis refused in the last ten minutes: ${[...new Set(refusals.map(refusalText))].join('; ')}`,
+      problem: `Redis refused in the last ten minutes: ${refusalTexts(refusals).join('; ')}`,
       cost: 'the work of these services fails, or they do not start',
       remedy:
         'give Redis the users of this release (agentmesh rights redis) and each service its own password; then redis-cli ACL LOG RESET',
@@ -104,10 +104,16 @@ function findingsOf(facts: RedisInspection): Finding[] {
 
 const mostText = 60;
 
-function refusalText({ user, reason, object }: RedisRefusal): string {
-  if (reason === 'auth') return `the login of ${user}`;
-  const named = object.length > mostText ? `${object.slice(0, mostText)}…` : object;
-  return `the ${reason} ${named} of ${user}`;
+/** Describes refusals by user and reason, with the newest one as an example. */
+function refusalTexts(refusals: readonly RedisRefusal[]): string[] {
+  const groups = Map.groupBy(refusals, ({ user, reason }) => `${reason} ${user}`);
+  return [...groups.values()].map(([newest, ...others]) => {
+    const { user, reason, object } = newest as RedisRefusal;
+    if (reason === 'auth') return `the login of ${user}`;
+    const named = object.length > mostText ? `${object.slice(0, mostText)}…` : object;
+    const more = new Set(others.map((each) => each.object).filter((each) => each !== object)).size;
+    return `the ${reason} ${named}${more > 0 ? ` and ${more} more` : ''} of ${user}`;
+  });
 }
 
 export function percent(share: number): string {
