@@ -1,5 +1,5 @@
 import { type LocalMesh, launchMesh } from '@agentmesh/deploy/launch';
-import { readPage, type ShownSeries, usedExpressions } from '@agentmesh/deploy/monitoring';
+import { alerts, readPage, type ShownSeries, usedExpressions } from '@agentmesh/deploy/monitoring';
 import { samples } from '@agentmesh/deploy/samples';
 import { latestFunctionResponses, type ScriptedGemini, startScriptedGemini, until } from '@agentmesh/testing';
 import { afterAll, beforeAll, expect, it } from 'vitest';
@@ -88,6 +88,15 @@ it('alerts and dashboards use only metrics and labels that a mesh shows after a 
   );
 
   const shown = await series();
+  // AgentmeshNoReplica finds the replicas of a queue by the names of their services.
+  const noReplica = alerts.find(({ alert }) => alert === 'AgentmeshNoReplica')?.expr ?? '';
+  const [, pattern = ''] = /"service_name", "([^"]+)"/.exec(noReplica) ?? [];
+  const services = shown.flatMap(({ metric, labels }) =>
+    metric === 'target_info' ? (new RegExp(`^${pattern}$`).exec(labels.service_name ?? '')?.[1] ?? []) : [],
+  );
+  const queues = shown.filter(({ metric }) => metric === 'agentmesh_queue_messages');
+  expect(queues.map(({ labels }) => labels.name)).toContain('stock_agent');
+  expect(services).toContain('stock_agent');
   /** Labels that Prometheus gives to the series of a target, and the bounds of buckets. */
   const given = ['namespace', 'instance'];
   const used = usedExpressions();

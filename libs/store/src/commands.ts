@@ -59,7 +59,7 @@ const sent: Record<StorePart, string> = {
   connection: 'ping info select wait asking readonly readwrite client|setname cluster|slots fcall fcall_ro',
   functions: 'function|load',
   'api-keys': 'hget hgetall hset hsetnx hdel',
-  operator: 'scan',
+  operator: 'scan acl|log',
   calls: 'hget',
   records: 'hgetall',
   work: 'hget hvals hexists',

@@ -8,7 +8,7 @@ export { connectRedis } from './connection/redis-connection.ts';
 export type { DataKeyOwner, DataKeys } from './data-keys/data-keys.ts';
 export { provisionRedis } from './functions.ts';
 export type { CallerKeys } from './identity/caller-keys.ts';
-export type { RedisInspection } from './inspect-redis.ts';
+export type { RedisInspection, RedisRefusal } from './inspect-redis.ts';
 export { inspectRedis } from './inspect-redis.ts';
 export type { RepeatedRequests } from './limits/repeated-requests.ts';
 export type { RequestLimits, Slot } from './limits/request-limits.ts';

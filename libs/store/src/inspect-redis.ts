@@ -1,4 +1,5 @@
-import { assertOptions, MeshError, type OptionNames } from '@agentmesh/protocol';
+import { assertOptions, MeshError, type OptionNames, parse } from '@agentmesh/protocol';
+import { z } from 'zod';
 import { type ConnectionOptions, connectRedis, type RedisConnection } from './connection/redis-connection.ts';
 import { hasFunctions } from './functions.ts';
 
@@ -16,9 +17,26 @@ export interface RedisInspection {
   failedWrites: ('aof' | 'rdb')[];
   /** True if the functions of this release are loaded. */
   hasFunctions: boolean;
+  /** The commands and logins that Redis refused in the last ten minutes, the newest first; undefined when unknown. */
+  refusals: RedisRefusal[] | undefined;
   /** The difference between the clock of Redis and ours, in ms, as far as it can be told. */
   clockSkewMs: number;
 }
+
+/** A command or a login that Redis refused, as its `ACL LOG` has it. */
+export interface RedisRefusal {
+  /** The user of Redis. */
+  user: string;
+  /** `auth` for a login; the others for a command: the command, a key or a channel is not allowed. */
+  reason: 'auth' | 'command' | 'key' | 'channel';
+  /** The command, the key or the channel; `auth` for a login. */
+  object: string;
+  /** The number of refusals in a row. */
+  count: number;
+}
+
+/** The time for which a refusal counts, in s. */
+const recentS = 600;
 
 const optionNames: OptionNames<Pick<ConnectionOptions, 'url' | 'caFile' | 'timeoutMs'>> = {
   url: true,
@@ -48,6 +66,7 @@ export async function inspectRedis(
     usedMemory: number(info.get('used_memory')),
     failedWrites: failedWritesIn(info),
     hasFunctions: await hasFunctions(connection),
+    refusals: refusalsIn(await ifAllowed(connection, ['ACL', 'LOG', '50']), userOf(options.url)),
     clockSkewMs: await clockSkew(connection),
   };
 }
@@ -64,6 +83,31 @@ function failedWritesIn(info: Map<string, string>): RedisInspection['failedWrite
     ...(isFailed('aof_last_write_status') ? (['aof'] as const) : []),
     ...(isFailed('rdb_last_bgsave_status') ? (['rdb'] as const) : []),
   ];
+}
+
+const refusalSchema = z.object({
+  count: z.coerce.number(),
+  reason: z.enum(['auth', 'command', 'key', 'channel']),
+  object: z.string(),
+  username: z.string(),
+  'age-seconds': z.coerce.number(),
+});
+
+/** Reads the log of refusals. Those of the user that looks are left out: it looks for facts that it may not read. */
+function refusalsIn(reply: unknown, self: string): RedisRefusal[] | undefined {
+  if (!Array.isArray(reply)) return undefined;
+  return reply.flatMap((entry: unknown[]) => {
+    const names = entry.filter((_, at) => at % 2 === 0).map(String);
+    const fields = Object.fromEntries(names.map((name, at) => [name, entry[2 * at + 1]]));
+    const { username: user, ...refusal } = parse(refusalSchema, fields, 'an entry of ACL LOG');
+    if (user === self || refusal['age-seconds'] > recentS) return [];
+    return [{ user, reason: refusal.reason, object: refusal.object, count: refusal.count }];
+  });
+}
+
+/** Returns the user of an address; `default` for an address without one. */
+function userOf(url: string): string {
+  return URL.canParse(url) ? decodeURIComponent(new URL(url).username) || 'default' : 'default';
 }
 
 function settingIn(reply: unknown): string | undefined {

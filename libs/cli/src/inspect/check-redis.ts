@@ -1,6 +1,6 @@
 import { MeshError } from '@agentmesh/protocol';
 import type { ServiceConfig } from '@agentmesh/service';
-import { inspectRedis, type RedisInspection } from '@agentmesh/store';
+import { inspectRedis, type RedisInspection, type RedisRefusal } from '@agentmesh/store';
 import type { Checked, Finding } from './finding.ts';
 
 /** The clocks of processes may differ by so much, in ms. */
@@ -35,6 +35,7 @@ function findingsOf(facts: RedisInspection): Finding[] {
     maxMemory = 0,
     usedMemory = 0,
     clockSkewMs,
+    refusals = [],
   } = facts;
   const findings: (Finding | false)[] = [
     version !== undefined &&
@@ -75,6 +76,14 @@ function findingsOf(facts: RedisInspection): Finding[] {
         cost: 'when it is full, no event can be committed: runs wait, and new ones fail',
         remedy: 'raise maxmemory, or keep less: MESH_SESSION_DAYS, MESH_SESSION_MAX_EVENTS',
       },
+    refusals.length > 0 && {
+      check: 'redis-rights',
+      level: 'error',
+      problem: `Redis refused in the last ten minutes: ${refusalTexts(refusals).join('; ')}`,
+      cost: 'the work of these services fails, or they do not start',
+      remedy:
+        'give Redis the users of this release (agentmesh rights redis) and each service its own password; then redis-cli ACL LOG RESET',
+    },
     !facts.hasFunctions && {
       check: 'redis-functions',
       level: 'error',
@@ -91,6 +100,20 @@ function findingsOf(facts: RedisInspection): Finding[] {
     },
   ];
   return findings.filter((each) => each !== false);
+}
+
+const mostText = 60;
+
+/** Describes refusals by user and reason, with the newest one as an example. */
+function refusalTexts(refusals: readonly RedisRefusal[]): string[] {
+  const groups = Map.groupBy(refusals, ({ user, reason }) => `${reason} ${user}`);
+  return [...groups.values()].map(([newest, ...others]) => {
+    const { user, reason, object } = newest as RedisRefusal;
+    if (reason === 'auth') return `the login of ${user}`;
+    const named = object.length > mostText ? `${object.slice(0, mostText)}…` : object;
+    const more = new Set(others.map((each) => each.object).filter((each) => each !== object)).size;
+    return `the ${reason} ${named}${more > 0 ? ` and ${more} more` : ''} of ${user}`;
+  });
 }
 
 export function percent(share: number): string {

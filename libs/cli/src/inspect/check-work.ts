@@ -3,12 +3,14 @@ import {
   openCards,
   openDeadLetters,
   openOrphans,
+  openServiceStats,
   openWorkStreams,
+  type ReplicaStats,
 } from '@agentmesh/bus';
 import { MeshError } from '@agentmesh/protocol';
 import type { Checked, Finding } from './finding.ts';
 
-/** Checks the work of a mesh: services without a replica or a queue, orphans, dead letters, ghosts. */
+/** Checks the work of a mesh: services without a replica or a queue, or in several versions; orphans, dead letters, ghosts. */
 export async function checkWork(address: OperatorOptions): Promise<Checked> {
   try {
     const findings = await Promise.all([serviceFindings(address), queueFindings(address)]);
@@ -23,6 +25,7 @@ export async function checkWork(address: OperatorOptions): Promise<Checked> {
 async function serviceFindings(address: OperatorOptions): Promise<Finding[]> {
   await using cards = await openCards(address);
   await using streams = await openWorkStreams(address);
+  await using stats = await openServiceStats(address);
   const [list, queues] = [await cards.list(), await streams.list()];
   const findings = await Promise.all(
     list.map(async ({ kind, name }): Promise<Finding[]> => {
@@ -30,6 +33,7 @@ async function serviceFindings(address: OperatorOptions): Promise<Finding[]> {
       return [
         ...((await cards.isServed(name)) ? [] : [absent(kind, name)]),
         ...(kind === 'tool' || hasQueue ? [] : [withoutQueue(name)]),
+        ...mixedVersions(kind, name, await stats.of(name)),
       ];
     }),
   );
@@ -46,6 +50,22 @@ function absent(kind: string, name: string): Finding {
     cost: 'messages for it wait or are refused',
     remedy: `start it; or, if it is gone for good: agentmesh cards remove ${kind} ${name}`,
   };
+}
+
+/** Returns a finding when the replicas of a service have different versions. */
+function mixedVersions(kind: string, name: string, replicas: readonly ReplicaStats[]): Finding[] {
+  const versions = Map.groupBy(replicas, ({ version = 'unknown' }) => version);
+  if (versions.size < 2) return [];
+  const parts = [...versions].map(([version, { length }]) => `${version} (${length})`).sort();
+  return [
+    {
+      check: 'versions',
+      level: 'warning',
+      problem: `${kind} ${name} runs in ${versions.size} versions: ${parts.join(', ')}`,
+      cost: 'users get the old answers and the new ones by chance, as long as both run; during an update this is normal',
+      remedy: 'finish the update, or stop the replicas of the version that is not wanted',
+    },
+  ];
 }
 
 function invalidCard(problem: string): Finding {

@@ -8,6 +8,8 @@ export interface Disk extends Disposable {
   path: string;
   /** Takes all space that is left. */
   fill(): void;
+  /** Gives this space back. */
+  free(): void;
 }
 
 /** Mounts a disk. Throws where this process may not mount. */
@@ -27,6 +29,9 @@ export function mountDisk(megabytes: number): Disk {
       } catch (error) {
         if (Reflect.get(Object(error), 'code') !== 'ENOSPC') throw error;
       }
+    },
+    free() {
+      rmSync(join(path, 'filler'), { force: true });
     },
     [Symbol.dispose]() {
       execFileSync('umount', ['-l', path]);

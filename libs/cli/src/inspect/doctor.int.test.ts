@@ -225,6 +225,58 @@ describe('agentmesh doctor', () => {
     expect(findings[2]?.problem).toContain('did you mean longRunning?');
   });
 
+  it('finds replicas of different versions', async () => {
+    const env = await startMesh();
+    const register = async (version: string) => {
+      const bus = await connectNats({ url: env.NATS_URL, service: 'tool_clock', cards: false });
+      onTestFinished(() => bus[Symbol.asyncDispose]());
+      return await bus.register({ name: 'clock', version, description: 'Tells the time.', kind: 'tool' }, []);
+    };
+    await using bus = await connectNats({ url: env.NATS_URL, service: 'tool_clock' });
+    await bus.announce({ kind: 'tool', name: 'clock', declaration: { name: 'clock' } });
+    await register('1.0.0');
+    await register('1.0.0');
+    expect(await checksOf(env)).toEqual([]);
+    await register('1.1.0');
+    const findings = await findingsOf({ env });
+    expect(findings.map(({ check, problem }) => [check, problem])).toEqual([
+      ['versions', 'tool clock runs in 2 versions: 1.0.0 (2), 1.1.0 (1)'],
+    ]);
+  });
+
+  it('finds users of Redis whose commands and logins are refused, and not its own', async () => {
+    const env = await startMesh();
+    const redis = await connectRedis({ url: env.REDIS_URL });
+    onTestFinished(() => redis[Symbol.asyncDispose]());
+    const run = (...words: string[]) => redis.run((client) => client.call(words[0] ?? '', words.slice(1)));
+    await run('ACL', 'SETUSER', 'agent_desk', 'on', '>secret', '~am:desk', '+@all', '-config');
+    await run('ACL', 'SETUSER', 'doctor', 'on', '>secret', '~*', '+@all', '-config');
+    const as = (user: string, password = 'secret') =>
+      connectRedis({ url: env.REDIS_URL.replace('redis://', `redis://${user}:${password}@`) });
+    await using desk = await as('agent_desk');
+    const refused = { code: 'permission_denied' };
+    await expect(desk.run((client) => client.call('GET', ['am:other']))).rejects.toMatchObject(refused);
+    await expect(desk.run((client) => client.call('CONFIG', ['GET', 'dir']))).rejects.toMatchObject(refused);
+    await expect(as('agent_clerk')).rejects.toMatchObject({ code: 'unauthenticated' });
+    const asDoctor = { ...env, REDIS_URL: env.REDIS_URL.replace('redis://', 'redis://doctor:secret@') };
+    for (const each of [env, asDoctor]) {
+      const [finding] = await findingsOf({ env: each });
+      expect(finding).toMatchObject({ check: 'redis-rights', level: 'error' });
+      expect(
+        finding?.problem
+          .replace(/^[^:]*: /, '')
+          .split('; ')
+          .toSorted(),
+      ).toEqual([
+        'the command config|get of agent_desk',
+        'the key am:other of agent_desk',
+        'the login of agent_clerk',
+      ]);
+    }
+    await run('ACL', 'LOG', 'RESET');
+    expect(await checksOf(env)).toEqual([]);
+  });
+
   it('finds a context file that others may read', async () => {
     const env = await startMesh();
     const folder = await mkdtemp(join(tmpdir(), 'agentmesh-doctor-'));

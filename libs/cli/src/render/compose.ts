@@ -85,11 +85,13 @@ ${passwords(natsPasswordVariable)}    healthcheck:
 
   redis:
     image: redis:7.4-alpine
+    # The users with the hashes of their passwords lie in memory: /dev/shm, because before runc 1.1.8 a tmpfs of our own
+    # belongs to root alone when the container starts again.
     # Sessions are facts: appended to a file, synced each second, and never evicted.
     command:
       - /etc/redis/start.sh
       - /etc/redis/users.acl
-      - /run/redis
+      - /dev/shm
       - --appendonly
       - "yes"
       - --appendfsync
@@ -103,8 +105,6 @@ ${passwords(natsPasswordVariable)}    healthcheck:
       - redis-data:/data
       - ./redis/start.sh:/etc/redis/start.sh:ro
       - ./redis/users.acl:/etc/redis/users.acl:ro
-    tmpfs:
-      - /run/redis:mode=1777
     environment:
       REDISCLI_AUTH: ${required('REDIS_PASSWORD_PROVISION')}
       REDIS_PASSWORD_PROVISION: ${required('REDIS_PASSWORD_PROVISION')}

@@ -328,3 +328,24 @@ it('a plain answer ends its run in the step of its commit, and callbacks behind 
     });
   }
 });
+
+it('a run whose end the store refuses becomes a dead letter, and its client gets the error', async () => {
+  const world = memoryMesh();
+  const mesh = await world.connect('agent_solo');
+  const refuse = () =>
+    Promise.reject(new MeshError('permission_denied', 'the store lets this user do nothing'));
+  const sessions = overrideSessions(mesh.sessions, {
+    getSession: refuse,
+    appendEvent: refuse,
+    leases: { take: refuse },
+    invocations: { get: refuse, end: refuse },
+  });
+  const agent = new LlmAgent({ name: 'solo', model: new ScriptedLlm(says('done')) });
+  await serveAgent({ ...mesh, sessions }, agent, { app: 'app' });
+  const { client, ref } = await world.chat('app');
+  const run = await startRun(client, { app: 'app', user: 'u', session: ref.sessionId, message: 'go' });
+  expect(await Array.fromAsync(run.events, brief)).toEqual([]);
+  expect(await run.end).toMatchObject({ status: 'failed', error: { code: 'permission_denied' } });
+  const moved = world.lines.filter((line) => line.includes('moved a message to the dead letters'));
+  expect(moved).toHaveLength(1);
+});

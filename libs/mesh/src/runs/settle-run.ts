@@ -69,9 +69,8 @@ export async function settle(
     if (!retryable) {
       log.error({ err: settleError }, 'the failure of a run cannot be committed; its end is recorded alone');
       return await endAlone(mesh, run, delivery, error).catch((endError: unknown) => {
-        // A failure that repeats every time must not come back every second.
-        log.error({ err: endError }, 'dropped a run whose end cannot be recorded');
-        return done;
+        log.error({ err: endError }, 'the end of a run cannot be recorded');
+        return bury(served, run, delivery, error);
       });
     }
     log.warn({ err: settleError }, 'could not record the failure of a run; it will be tried again');
@@ -98,6 +97,23 @@ async function endAlone(
   const record = await mesh.sessions.invocations.end(ref, end);
   await publishEnd(mesh, ref, { ...(endOfRun(record, resume) ?? end), lastSeq: 0 }, carrier);
   await startNext(mesh, ref);
+  return done;
+}
+
+/**
+ * Ends a run that the store does not let this service end, as when its user has lost its rights. A failure that repeats
+ * every time must not come back every second, so an operator gets the run, and the client that waits gets the error.
+ */
+async function bury(
+  { mesh, agent }: ServedAgent,
+  run: Run,
+  { item, carrier }: DeliveredRun,
+  error: MeshError,
+): Promise<WorkOutcome> {
+  const { invocationId, resume } = run;
+  await moveToDeadLetters(mesh, { kind: 'agent', name: agent.name }, item, error);
+  const ref = { ...sessionOf(run), invocationId, resume };
+  await publishEnd(mesh, ref, { status: 'failed', lastSeq: 0, error: error.toWire() }, carrier);
   return done;
 }
 

@@ -19,6 +19,8 @@ it('shows recorded metrics in the format of Prometheus beside the health, with t
   });
   expect(Number(family('process_memory_usage')?.metrics[0]?.value)).toBeGreaterThan(10_000_000);
   expect(family('nodejs_eventloop_delay_p99')).toBeDefined();
+  const clock = Number(family('process_clock_time')?.metrics[0]?.value);
+  expect(Math.abs(Date.now() / 1_000 - clock)).toBeLessThan(60);
   expect(family('target_info')?.metrics[0]?.labels).toMatchObject({
     service_name: 'agent_a',
     service_instance_id: 'agent_a-1',

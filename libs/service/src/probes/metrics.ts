@@ -100,7 +100,7 @@ async function pushReader(log: WarningLog) {
   });
 }
 
-/** Observes the memory, the CPU time and the event loop of the process, by the names of OpenTelemetry. */
+/** Observes the memory, the CPU time, the clock and the event loop of the process, by the names of OpenTelemetry. */
 function observeProcess(meter: Meter): () => void {
   const loop = monitorEventLoopDelay({ resolution: 20 });
   loop.enable();
@@ -117,6 +117,12 @@ function observeProcess(meter: Meter): () => void {
   meter
     .createObservableGauge('process.memory.usage', { unit: 'By', description: 'Memory of the process (RSS)' })
     .addCallback((result) => result.observe(process.memoryUsage.rss()));
+  meter
+    .createObservableGauge('process.clock.time', {
+      unit: 's',
+      description: 'Wall clock of the process, since 1970',
+    })
+    .addCallback((result) => result.observe(Date.now() / 1_000));
   meter
     .createObservableCounter('process.cpu.time', { unit: 's', description: 'CPU time of the process' })
     .addCallback((result) => {

@@ -273,6 +273,12 @@ function Details({ kind, service }: Pick<Box, 'kind' | 'service'>) {
   );
 }
 
+/** Returns the versions of the replicas that are up; that of the card when none is. */
+function versionsOf(ofCard: string, replicas: readonly Replica[]): string[] {
+  const found = new Set(replicas.flatMap(({ version }) => version ?? []));
+  return found.size === 0 ? [ofCard] : [...found].sort();
+}
+
 interface TableProps {
   map: MeshMap;
   rates: ReadonlyMap<string, Rate>;
@@ -313,6 +319,7 @@ function ServiceTable({ map, rates, onChoose }: TableProps) {
         <tbody>
           {rows.map(({ kind, service: { name, app, version, replicas, queue } }) => {
             const id = nodeOf(kind, name);
+            const versions = versionsOf(version, replicas);
             return (
               <tr key={id}>
                 <th scope="row">
@@ -322,7 +329,7 @@ function ServiceTable({ map, rates, onChoose }: TableProps) {
                 </th>
                 <td>{kind}</td>
                 <td>{app ?? ''}</td>
-                <td>{version}</td>
+                <td class={versions.length > 1 ? 'bad' : ''}>{versions.join(', ')}</td>
                 <td class={replicas.length === 0 ? 'bad number' : 'number'}>{replicas.length}</td>
                 <td class="number">{queue.waiting}</td>
                 <td class="number">{queue.working}</td>
