@@ -124,6 +124,8 @@ describe("ADK's web UI on the gateway", () => {
 
   it('takes a no and a yes in the dialog of a confirmation', async () => {
     await ui.say('order lunch');
+    // The page does not scroll to the dialog by itself.
+    await button('Submit').scrollIntoViewIfNeeded();
     await ui.shoot('09-confirmation');
     await button('Submit').click();
     await ui.see('Lunch is not ordered: the call of order_lunch was rejected.');

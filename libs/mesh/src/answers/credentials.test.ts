@@ -156,11 +156,13 @@ describe('a credential across processes', () => {
 
 describe('a mesh without CREDENTIAL_KEYS', () => {
   it('names the variable to set, and takes no credential', async () => {
-    const { say, answer, queued, used } = await stage({});
+    const { client, ref, say, answer, messageOf, queued, used } = await stage({});
     const { end } = await say('go');
     expect(end.error).toMatchObject({ code: 'failed_precondition' });
     expect(end.error?.message).toContain('set CREDENTIAL_KEYS');
-    await expect(answer('adk-1-credential-1', 'MAPS-KEY')).rejects.toMatchObject({
+    const id = 'adk-1-credential-1';
+    await expect(answer(id, 'MAPS-KEY')).rejects.toMatchObject({ code: 'failed_precondition' });
+    await expect(sealAnswers(client, ref, messageOf(id, 'MAPS-KEY'))).rejects.toMatchObject({
       code: 'failed_precondition',
       message: expect.stringContaining('no call adk-1-credential-1'),
     });

@@ -32,7 +32,14 @@ export const runAgUi: Handler = async (context, request, reply) => {
   const form = new AgUiFrames({
     ...{ threadId, runId, invocationId: started.invocationId, isRepeated, known, readState },
     pending: () => pendingOf(context, ref),
-    knowsState: () => context.large.readState(request, async () => known.isSame(await readState())),
+    knowsState: () =>
+      context.large
+        .readState(request, async () => known.isSame(await readState()))
+        .catch((error: unknown) => {
+          // A busy gateway does not look: the next run of the thread begins with the whole state.
+          if (MeshError.from(error).code === 'resource_exhausted') return true;
+          throw error;
+        }),
   });
   reply.hijack();
   const isOver = await streamRun(context, reply, until, { ref: started, numbered, end, form });
