@@ -164,7 +164,7 @@ describe('a mesh without CREDENTIAL_KEYS', () => {
     await expect(answer(id, 'MAPS-KEY')).rejects.toMatchObject({ code: 'failed_precondition' });
     await expect(sealAnswers(client, ref, messageOf(id, 'MAPS-KEY'))).rejects.toMatchObject({
       code: 'failed_precondition',
-      message: expect.stringContaining('no call adk-1-credential-1'),
+      message: expect.stringContaining('set CREDENTIAL_KEYS'),
     });
     expect(queued.join()).not.toContain('MAPS-KEY');
     expect(used).toEqual([]);
