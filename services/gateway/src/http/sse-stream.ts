@@ -62,14 +62,14 @@ export function openSse(raw: ServerResponse, options: SseOptions): SseStream {
     ...headers,
   });
   raw.flushHeaders();
+  /** False while a part of a frame is sent. */
+  let isWhole = true;
   const keepAlive = setInterval(() => {
-    if (!raw.writableNeedDrain) raw.write(': keep-alive\n\n');
+    if (isWhole && !raw.writableNeedDrain) raw.write(': keep-alive\n\n');
   }, keepAliveMs);
   raw.once('close', () => clearInterval(keepAlive));
   if (raw.destroyed) clearInterval(keepAlive);
   let patience = unreadMs;
-  /** False while a part of a frame is sent. */
-  let isWhole = true;
   const write = async (chunk: string | Buffer) => {
     if (raw.write(chunk) || signal.aborted) return;
     if (await drained(raw, signal, unreadMs)) return;
