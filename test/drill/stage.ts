@@ -7,6 +7,7 @@ import { type Sample, samples } from '@agentmesh/deploy/samples';
 import { agentManifest, provisionUser } from '@agentmesh/mesh';
 import { Redis } from 'ioredis';
 import { type Disk, mountDisk } from '../../libs/cli/src/inspect/disk.fixture.ts';
+import { loginVariables } from '../nats-login.ts';
 import { restClient } from '../rest-client.ts';
 import { drillApp } from './agent/src/agent.ts';
 
@@ -100,12 +101,11 @@ export async function startStage({ hasDisk = false } = {}): Promise<Stage> {
 }
 
 function runDoctor(mesh: LocalMesh): Promise<string> {
-  const { user = '', pass = '' } = mesh.login(provisionUser);
   const env = {
     PATH: process.env.PATH,
     NATS_URL: mesh.natsUrl,
     REDIS_URL: mesh.redisUrlOf(provisionUser),
-    ...{ MESH_NATS_USER: user, MESH_NATS_PASSWORD: pass },
+    ...loginVariables(mesh.login(provisionUser)),
   };
   return new Promise((resolve) => {
     execFile(process.execPath, [doctorProgram, 'doctor'], { env, timeout: 60_000 }, (_, stdout, stderr) =>
