@@ -1,6 +1,6 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, symlinkSync } from 'node:fs';
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, symlinkSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -22,13 +22,27 @@ const program = findBinary('redis-server') ?? '';
 const test = it.skipIf(program === '');
 
 /** Runs the script of compose.yaml. */
-async function start(env: Record<string, string>) {
-  const folder = mkdtempSync(join(tmpdir(), 'agentmesh-redis-start-'));
+async function start(
+  env: Record<string, string>,
+  folder = mkdtempSync(join(tmpdir(), 'agentmesh-redis-start-')),
+) {
   const port = await freePort();
-  mkdirSync(join(folder, 'bin'));
-  symlinkSync(program, join(folder, 'bin', 'redis-server'));
+  mkdirSync(join(folder, 'bin'), { recursive: true });
+  const link = join(folder, 'bin', 'redis-server');
+  if (!existsSync(link)) symlinkSync(program, link);
   const path = `${join(folder, 'bin')}:${process.env.PATH}`;
-  const args = [join(here, 'users.acl'), folder, '--port', String(port), '--save', '', '--dir', folder];
+  const args = [
+    join(here, 'users.acl'),
+    folder,
+    '--port',
+    String(port),
+    '--save',
+    '',
+    '--dir',
+    folder,
+    '--appendonly',
+    'yes',
+  ];
   const child = spawn(join(here, 'start.sh'), args, {
     env: { PATH: path, ...env },
     stdio: ['ignore', 'pipe', 'pipe'],
@@ -66,6 +80,31 @@ test('the Redis of compose.yaml admits only the users of the mesh, and hides the
   if (process.platform === 'linux')
     expect(readFileSync(`/proc/${child.pid}/cmdline`, 'utf8')).not.toContain('pa55word');
   expect(statSync(join(folder, 'users.acl')).mode & 0o777).toBe(0o600);
+});
+
+test('keeps what services have written when it is killed and starts again, and nobody logs in without a name', async () => {
+  const first = await start(passwords);
+  await until(() => first.said().includes('Ready to accept'), { what: 'Redis to start' });
+  const urlAt = (port: number, user: string) => `redis://${user}:pa55word-${user}@127.0.0.1:${port}`;
+  await provisionRedis({ url: urlAt(first.port, provisionUser) });
+  const session = { appName: 'app', userId: 'u', sessionId: 's' };
+  {
+    await using store = await connectRedisStore({ url: urlAt(first.port, 'gateway') });
+    await store.sessions.createSession({ ...session, state: { color: 'blue' } });
+  }
+  first.child.kill('SIGKILL');
+  await once(first.child, 'exit');
+  const second = await start(passwords, first.folder);
+  await until(() => second.said().includes('Ready to accept'), { what: 'Redis to start again' });
+  await using store = await connectRedisStore({ url: urlAt(second.port, 'gateway') });
+  expect(await store.sessions.getSession(session)).toMatchObject({ state: { color: 'blue' } });
+  expect(second.said()).not.toContain('CRITICAL');
+  for (const login of ['', ':default@', 'default:default@'])
+    await expect(
+      connectRedisStore({ url: `redis://${login}127.0.0.1:${second.port}` }),
+    ).rejects.toMatchObject({
+      code: 'unauthenticated',
+    });
 });
 
 test('does not start without the password of each service', async () => {

@@ -26,7 +26,7 @@ export async function startServers(
     await startNats({ configuration: configuration.replace(/\$NATS_(PASSWORD_\w+)/g, '"$1"') }),
   );
   const redis = owners.use(
-    await startRedis({ password: 'admin', users: acl.replace('user default off\n', '') }),
+    await startRedis({ password: 'admin', users: acl.replace(/^user default .*\n/, '') }),
   );
   const servers = owners.move();
   const loginOf = (user: string) => login(user, nats, redis);

@@ -51,7 +51,7 @@ export { natsAccounts, natsPasswordVariable } from './rights/nats-config.ts';
 export { permissionsOf } from './rights/permissions.ts';
 export { provisionedAgents } from './rights/provisioned.ts';
 export type { RedisAclOptions } from './rights/redis-acl.ts';
-export { redisAcl, redisPasswordVariable, redisRules } from './rights/redis-acl.ts';
+export { redisAcl, redisDefaultUser, redisPasswordVariable, redisRules } from './rights/redis-acl.ts';
 export type { RedisUser, RedisUsersOptions } from './rights/redis-users.ts';
 export { redisUsers, usesRedis } from './rights/redis-users.ts';
 export type { RightsRow } from './rights/rights-table.ts';

@@ -34,7 +34,7 @@ it('provisions servers that know only the users that the rights commands print',
   await using nats = await startNats({
     configuration: configuration.replace(/\$NATS_(PASSWORD_\w+)/g, '"$1"'),
   });
-  await using redis = await startRedis({ password: 'admin', users: acl.replace('user default off\n', '') });
+  await using redis = await startRedis({ password: 'admin', users: acl.replace(/^user default .*\n/, '') });
   const asUser = (user: string, storage = 'memory') => ({
     MESH_STREAM_STORAGE: storage,
     NATS_URL: nats.url,

@@ -5,6 +5,7 @@ import {
   provisionConfig,
   provisionMesh,
   redisAcl,
+  redisDefaultUser,
   redisPasswordVariable,
   redisPrefixOf,
 } from '@agentmesh/mesh';
@@ -47,7 +48,7 @@ export const provisionCommands: Commands = {
       const missing = [...users.matchAll(/ #(REDIS_PASSWORD_\w+) /g)].map(([, name]) => name);
       if (missing.length > 0)
         throw new MeshError('invalid_argument', `set the passwords of the users: ${missing.join(', ')}`);
-      return fileReport(`user default off\n${users}`);
+      return fileReport(`${redisDefaultUser}\n${users}`);
     },
   },
 };

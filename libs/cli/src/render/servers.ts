@@ -2,6 +2,7 @@ import {
   natsAccounts,
   natsPasswordVariable,
   redisAcl,
+  redisDefaultUser,
   redisPasswordVariable,
   redisPrefixOf,
   type ServiceManifest,
@@ -34,7 +35,7 @@ user sentinel on #PASSWORD_OF_SENTINEL resetchannels allchannels resetkeys nocom
 export function redisUsersFile(services: readonly ServiceManifest[], namespace: string): string {
   const passwordHash = (user: string) =>
     redisPasswordVariable(user).replace('REDIS_PASSWORD_', 'PASSWORD_OF_');
-  return `user default off\n${redisAcl({ services, passwordHash, prefix: redisPrefixOf(namespace) })}${ofServers}`;
+  return `${redisDefaultUser}\n${redisAcl({ services, passwordHash, prefix: redisPrefixOf(namespace) })}${ofServers}`;
 }
 
 /** The script that starts Redis with the users of the file, and with passwords from the environment. */

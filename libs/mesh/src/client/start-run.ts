@@ -76,9 +76,9 @@ export interface RunOptions extends OutlineOptions {
   /**
    * The ids of the run, from {@link newRunIds}; default new ones. A run that is started twice under its ids runs once.
    * A function is called when all checks have passed, right before the command is published: a run that is refused
-   * has no ids.
+   * has no ids. It gets the incarnation of the session in which the run is to run.
    */
-  ids?: RunIds | (() => Promise<RunIds>);
+  ids?: RunIds | ((incarnation: string) => Promise<RunIds>);
 }
 
 /** The ids by which the mesh knows a run. */
@@ -183,7 +183,7 @@ export async function startRun(
   const { ids = newRunIds(mesh, ref, continued) } = options;
   const isLate = typeof ids === 'function';
   if (isLate) await requireUp();
-  const run = isLate ? await ids() : ids;
+  const run = isLate ? await ids(view.incarnation) : ids;
   const identity = caller && (await mesh.callers?.sign({ ...ref, ...run }, caller));
   const from = run.resume === undefined ? undefined : messageEventId(run, session);
   const watched = { afterSeq: view.seq, from, signal, outlineAbove };

@@ -11,6 +11,13 @@ export function redisPasswordVariable(user: string): string {
 }
 
 /**
+ * The line of the default user in an ACL file: nobody can log in as this user, who has all rights. Redis reads its
+ * append-only file as this user, and leaves out each transaction whose commands the user may not call: without the
+ * rights a restart would lose what the functions have written.
+ */
+export const redisDefaultUser = 'user default off ~* &* +@all';
+
+/**
  * Returns the lines of an ACL file of Redis 7 for the services of a mesh. No user may load or evaluate code,
  * except the user of the provisioning step, who loads the functions.
  */

@@ -122,7 +122,7 @@ function aclArgs(dir: string): string[] {
   writeFileSync(
     file,
     deployed
-      .replace('user default off', 'user default on nopass ~* &* +@all')
+      .replace('user default off', 'user default on nopass')
       .concat(`user store on #PASSWORD_OF_STORE resetchannels ~am:* ${commands}\n`)
       .replaceAll(/#PASSWORD_OF_\w+/g, `#${hash}`),
   );

@@ -31,16 +31,19 @@ export function recordRequest(
   reply: FastifyReply,
 ): void {
   const { raw } = reply;
+  // The time of Fastify's reply is 0 without a logger of Fastify.
+  const beganAt = performance.now();
   raw.once('close', () => {
     const { method, routeOptions } = request;
     const status = raw.statusCode;
-    countRequest({ method, route: routeOptions.url, status, ms: reply.elapsedTime });
+    const ms = performance.now() - beganAt;
+    countRequest({ method, route: routeOptions.url, status, ms });
     const level = probes.includes(routeOptions.url ?? '') ? 'debug' : 'info';
     const { traceId, invocationId } = idsOf(request);
     const { caller, address } = senderOf(request);
     log[level](
       {
-        ...{ method, route: routeOptions.url, status, ms: Math.round(reply.elapsedTime) },
+        ...{ method, route: routeOptions.url, status, ms: Math.round(ms) },
         ...(!raw.writableFinished && { isAborted: true }),
         ...{ caller, address, traceId, ...(invocationId !== undefined && { invocationId }) },
       },

@@ -45,9 +45,10 @@ export interface RepeatableRun {
    * Notes the ids right before the command of the run is published, so that no refusal leaves a note. Returns the ids of
    * the same request at another gateway that was faster.
    *
-   * @throws as `follow`
+   * @param incarnation that of the session to which the command goes
+   * @throws as `follow`; MeshError `not_found` when this is not the session in which `follow` looked
    */
-  note(ids: RunIds): Promise<RunIds>;
+  note(ids: RunIds, incarnation: string): Promise<RunIds>;
 }
 
 /** The note of a request. */
@@ -76,11 +77,13 @@ export function readRepeatable(
     throw new MeshError('failed_precondition', 'this mesh has no Redis, which knows the keys of requests');
   const { appName, userId, sessionId } = session;
   const caller = callerOf(request).via === anyCaller.via ? '' : countedAs(request);
+  const nameIn = (incarnation: string) =>
+    JSON.stringify([caller, appName, userId, sessionId, incarnation, key]);
   let name: string | undefined;
   /** Returns the name of the note; undefined without the session, which may be made for this run. */
   const findName = async () => {
     const view = name === undefined ? await mesh.sessions.leases.look(session) : undefined;
-    if (view) name = JSON.stringify([caller, appName, userId, sessionId, view.incarnation, key]);
+    if (view) name = nameIn(view.incarnation);
     return name;
   };
   const content = JSON.stringify([request.routeOptions.url, request.body]);
@@ -118,12 +121,14 @@ export function readRepeatable(
       const { numbered, end } = followed;
       return { ref: { ...session, ...note.ids }, numbered, end, isRepeated: true };
     },
-    async note(ids) {
+    async note(ids, incarnation) {
+      const now = nameIn(incarnation);
+      name ??= now;
+      // Another request would not find this run in the session that was made again, and would run once more.
+      if (name !== now)
+        throw new MeshError('not_found', `session ${sessionId} was deleted and made again meanwhile`);
       if (known) return known.ids;
-      const found = await findName();
-      // The session was deleted meanwhile. Nothing runs without a session.
-      if (found === undefined) return ids;
-      const text = await repeatedRequests.note(found, JSON.stringify({ body, ...ids }), refused);
+      const text = await repeatedRequests.note(now, JSON.stringify({ body, ...ids }), refused);
       if (text === undefined) return ids;
       const note = readNote(text);
       assertSame(note);

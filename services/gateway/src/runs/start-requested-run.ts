@@ -128,8 +128,8 @@ export async function startAllowedRun(
         { caller: countedAs(request), timeoutMs: config.runTimeoutMs },
       );
   let ids = fresh;
-  const noteIds = async () => {
-    ids = (await repeatable?.note(fresh)) ?? fresh;
+  const noteIds = async (incarnation: string) => {
+    ids = (await repeatable?.note(fresh, incarnation)) ?? fresh;
     // The same request came to another gateway at the same time.
     if (ids !== fresh) void admitted?.drop();
     return ids;
