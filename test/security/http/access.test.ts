@@ -362,7 +362,8 @@ describe('the records for the operator', () => {
     const answered = await send('POST', '/run', runOf('rae', 'r1'));
     const invocationId = answered.headers.get('x-invocation-id');
     await answered.text();
-    await (await send('GET', `${pathOf('rae')}/export?a=secret-in-query`)).text();
+    await (await send('GET', `${pathOf('rae')}/export`)).text();
+    expect((await send('GET', `${pathOf('rae')}/export?a=secret-in-query`)).status).toBe(400);
     await operator.send('POST', `${pathOf('rae')}/sessions/r2`, { events: [event] });
     for (let count = 0; count < 3; count += 1) await send('GET', `${pathOf('eve')}/sessions`);
     await sender(`${key}x`)('DELETE', session);
@@ -409,13 +410,15 @@ describe('the records for the operator', () => {
 
   it('are lines of the access log too, and no line of a gateway holds a key or a query', async () => {
     const { key, send } = await keyFor('logged', '--user', 'lea');
-    await (await send('GET', `${pathOf('lea')}/sessions?limit=7`)).text();
-    const line = await until(
-      () => lines.find((each) => each.includes('"lea"') && each.includes('"request"')),
-      {
+    const lineOf = (route: string) =>
+      until(() => lines.find((each) => each.includes('"lea"') && each.includes(`"route":"${route}"`)), {
         what: 'the line of the request',
-      },
-    );
+      });
+    await (await send('GET', `${pathOf('lea')}/sessions?limit=7`)).text();
+    const line = await lineOf('/apps/:app/users/:user/sessions');
+    await send('POST', `${pathOf('lea')}/sessions/timed`, {});
+    await (await send('POST', '/run', runOf('lea', 'timed'))).text();
+    expect(JSON.parse(await lineOf('/run')).ms).toBeGreaterThan(0);
     expect(JSON.parse(line)).toMatchObject({
       ...{ level: 'info', method: 'GET', route: '/apps/:app/users/:user/sessions', status: 200 },
       ...{ caller: { via: 'keys', user: 'lea', key: 'logged' }, address: '127.0.0.1' },
