@@ -1,18 +1,22 @@
 import { MeshError } from '@agentmesh/protocol';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { HeldBytes, type Hold } from './held-bytes.ts';
+import { type BodyPace, hurriedBody } from './hurried-body.ts';
 
 /** Size from which a body counts, in bytes. */
 const largeBytes = 65_536;
 /** The bytes of large bodies that are in memory at once, where each is several times, and those of one caller. */
 const most = { ofAll: 33_554_432, ofOne: 16_777_216 };
 const waiting = { waitMs: 20_000, mostOfOne: 200, mostWaiting: 2_000 };
+/** The slowest pace of a body for whose room others wait: a body of 10 MiB has 13 s, less than others wait. */
+const slowest: BodyPace = { graceMs: 3_000, leastRate: 1_048_576 };
 
 const holds = new WeakMap<FastifyRequest, () => void>();
 
 /**
  * Lets a few large bodies come at once: further requests wait before their bodies are read, and callers take no more
- * than half of the room. A body counts until the answer is over, or until {@link forgetBody}.
+ * than half of the room. A body counts until the answer is over, or until {@link forgetBody}; a slow one gives way
+ * to those that wait.
  *
  * @param isStreamed tells whether the body of a request comes as a stream, which takes no memory
  */
@@ -22,8 +26,10 @@ export function limitBodies(
     bodyLimit,
     nameOf,
     isStreamed,
+    pace = slowest,
   }: {
     bodyLimit: number;
+    pace?: BodyPace;
     nameOf: (request: FastifyRequest) => string;
     isStreamed: (request: FastifyRequest) => boolean;
   },
@@ -56,9 +62,9 @@ export function limitBodies(
     }
   }
 
-  server.addHook('preParsing', async (request, reply) => {
+  server.addHook('preParsing', async (request, reply, payload) => {
     const bytes = bodyBytes(request, bodyLimit);
-    if (bytes <= largeBytes || bytes > bodyLimit || isStreamed(request)) return;
+    if (bytes <= largeBytes || bytes > bodyLimit || isStreamed(request)) return payload;
     const gone = new AbortController();
     const { raw } = reply;
     let release = () => gone.abort();
@@ -74,6 +80,7 @@ export function limitBodies(
     if (isOver) taken();
     release = taken;
     holds.set(request, end);
+    return hurriedBody(payload, reply, { bytes, pace, isWanted: () => all.isWanted });
   });
 }
 

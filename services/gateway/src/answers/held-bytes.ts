@@ -35,6 +35,11 @@ export class HeldBytes {
     this.#options = options;
   }
 
+  /** Tells whether others wait for room. */
+  get isWanted(): boolean {
+    return this.#waiting.size > 0;
+  }
+
   /** Holds the bytes of an answer. Returns undefined if there is no room, or if others wait for it. */
   tryHold(bytes: number): Hold | undefined {
     return this.#waiting.size === 0 && this.#hasRoom(bytes) ? this.#hold(bytes) : undefined;
