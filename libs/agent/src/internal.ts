@@ -17,6 +17,7 @@ export {
   aboutStream,
   artifactAboutSchema,
   assertVersion,
+  isBase64,
   isMimeType,
   putTogether,
   takeApart,

@@ -83,6 +83,21 @@ describe('fields and keys that a route does not know', () => {
     expect((await answerTo(client.send('POST', '/run_sse', sent))).status).toBe(200);
   });
 
+  it.each([{ data: '!', mimeType: 'image/png' }, { data: 'AAAA', mimeType: '' }, { data: 'AAAA' }])(
+    'of data must be readable: %j',
+    async (inlineData) => {
+      const sent = bodyOf({ newMessage: { parts: [{ inlineData }] } });
+      const refused = await answerTo(client.send('POST', '/run', sent));
+      expect(refused).toEqual({ status: 400, text: expect.stringContaining('data in base64') });
+    },
+  );
+
+  it('count as absent when they are null, as clients of Python write them', async () => {
+    const parts = [{ text: 'hi', functionCall: null, functionResponse: null, inlineData: null }];
+    const sent = bodyOf({ streaming: null, runConfig: null, newMessage: { role: null, parts } });
+    expect((await answerTo(client.send('POST', '/run', sent))).status).toBe(200);
+  });
+
   it.each([
     ['POST', '/run', 'banana=1'],
     ['GET', 'SESSION/pending', 'banana=1'],

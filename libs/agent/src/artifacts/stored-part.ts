@@ -58,8 +58,13 @@ export function takeApart(
 /** Either base64 alphabet. `Buffer` would turn other characters into bytes that nobody sent. */
 const base64 = /^[\w+/\s-]*={0,2}\s*$/;
 
+/** Tells whether a text is base64, of either alphabet. */
+export function isBase64(data: unknown): data is string {
+  return typeof data === 'string' && base64.test(data);
+}
+
 function bytesOf(data: unknown, filename: string): Uint8Array {
-  if (typeof data === 'string' && base64.test(data)) return Buffer.from(data, 'base64');
+  if (isBase64(data)) return Buffer.from(data, 'base64');
   throw new MeshError('invalid_argument', `the data of artifact ${filename} is not base64; encode it`);
 }
 

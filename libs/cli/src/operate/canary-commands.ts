@@ -29,9 +29,18 @@ export const canaryCommands: Commands = {
       const canary = { agent, version, percent: Number(share), pinned: options.flag('pinned') };
       await using canaries = await openCanaries(operatorOf(around));
       await canaries.put(canary);
+      const observed = (await canaries.list()).find((each) => each.agent === agent);
+      const isUp = observed?.replicas.some((each) => each.version === version) ?? false;
       return {
-        lines: [`version ${version} of ${agent} gets the runs of ${canary.percent} % of the sessions`],
-        json: canary,
+        lines: [
+          `version ${version} of ${agent} gets the runs of ${canary.percent} % of the sessions`,
+          ...(isUp
+            ? []
+            : [
+                `no replica of ${version} is up: the others take its runs; start one with MESH_VERSION=${version}`,
+              ]),
+        ],
+        json: { ...canary, isUp },
       };
     },
   },

@@ -1,5 +1,12 @@
 import { rootOf } from '@agentmesh/mesh';
-import { assertNoTypos, camelizeKeys, isToken, maxTokenLength, parse } from '@agentmesh/protocol';
+import {
+  assertNoTypos,
+  camelizeKeys,
+  isToken,
+  maxTokenLength,
+  parse,
+  withoutNulls,
+} from '@agentmesh/protocol';
 import type { FastifyRequest } from 'fastify';
 import { z } from 'zod';
 import type { GatewayContext } from '../context/context.ts';
@@ -77,7 +84,8 @@ export function readBody<Shape extends z.core.$ZodShape, Config extends z.core.$
   schema: z.ZodObject<Shape, Config>,
   request: FastifyRequest,
 ): z.output<z.ZodObject<Shape, Config>> {
-  const data = camelizeKeys(request.body ?? {}, 'the body');
+  // Clients of Python write absent fields as null.
+  const data = withoutNulls(camelizeKeys(request.body ?? {}, 'the body'));
   assertNoTypos(schema, data, 'the body');
   return parse(schema, data, 'the body');
 }

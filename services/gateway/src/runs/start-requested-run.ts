@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import { isBase64, isMimeType } from '@agentmesh/agent/internal';
 import {
   auditRefusedMessage,
   newRunIds,
@@ -92,6 +93,12 @@ function assertSendable({ parts, role }: RequestedRun['newMessage']): void {
   if (!parts?.length) throw new MeshError('invalid_argument', 'newMessage has no parts; say something');
   if (parts.some((part) => Object.keys(part).length === 0))
     throw new MeshError('invalid_argument', 'newMessage has an empty part; give each part text or data');
+  for (const { inlineData } of parts)
+    if (inlineData && !(isBase64(inlineData.data) && isMimeType(inlineData.mimeType ?? '')))
+      throw new MeshError(
+        'invalid_argument',
+        'newMessage has inlineData that no model reads; give it data in base64, and a mimeType such as image/png',
+      );
   if (parts.every((part) => part.text === '' && Object.keys(part).length === 1))
     throw new MeshError('invalid_argument', 'newMessage has no text; say something');
 }
