@@ -10,7 +10,7 @@ import type { Handler } from '../../context/route.ts';
 import { invocationAnswer } from '../../contract/answers.ts';
 import { noteInvocation } from '../../http/request-ids.ts';
 import { readQuery } from '../../params/params.ts';
-import { type Bar, barsOf, callOfBar, replicasOf, tokensIn } from './waterfall.ts';
+import { type Bar, barsOf, callOfBar, hasOpenCalls, type Part, replicasOf, tokensIn } from './waterfall.ts';
 
 const text = z.string().min(1).optional();
 export const meshInvocationQuery = { app: text, user: text, session: text };
@@ -41,6 +41,8 @@ export const meshInvocationAnswer = invocationAnswer.extend({
 /** The largest number of events that are read of each session, and of child sessions that are read. */
 const pageSizes = [200, 1_000];
 const mostChildren = 50;
+/** The most characters of later events, in which the answers of calls are looked for. */
+const maxChars = 4_000_000;
 const mostDepth = 4;
 
 /** Answers with an invocation as a waterfall, made from the logs of its session and of its child sessions. */
@@ -55,7 +57,8 @@ async function waterfallOf(context: GatewayContext, ref: InvocationRef) {
   const { events, isCut } = await eventsOf(context, ref, state.lastSeq);
   const reading: Reading = { context, children: 0, events: [...events], isOpen };
   const root = ref.invocationId;
-  const inner = await readBars(reading, ref, { parent: root, events }, 0);
+  const later = hasOpenCalls(events) ? await eventsAfter(context, ref, state.lastSeq) : [];
+  const inner = await readBars(reading, ref, { parent: root, events, later }, 0);
   const starts = inner.map(({ from }) => from);
   const times = [...inner.map(({ to }) => to ?? 0), ...events.map(({ timestamp }) => timestamp)];
   const tokensOfAll = tokensIn(reading.events);
@@ -109,10 +112,10 @@ interface Reading {
 async function readBars(
   reading: Reading,
   ref: InvocationRef,
-  { parent, events }: { parent: string; events: readonly Event[] },
+  part: Omit<Part, 'isOpen'>,
   depth: number,
 ): Promise<Bar[]> {
-  const bars = barsOf({ parent, events, isOpen: reading.isOpen });
+  const bars = barsOf({ ...part, isOpen: reading.isOpen });
   if (depth === mostDepth) return bars;
   const all: Bar[] = [];
   for (const each of bars) {
@@ -146,6 +149,17 @@ async function eventsOf(
     if (!isCut) break;
   }
   return read;
+}
+
+/** Reads the next events of the session after an invocation. */
+async function eventsAfter(
+  { mesh }: GatewayContext,
+  { appName, userId, sessionId }: InvocationRef,
+  afterSeq: number,
+): Promise<Event[]> {
+  const [, limit = 0] = pageSizes;
+  const page = await mesh.sessions.log.readEvents({ appName, userId, sessionId, afterSeq, limit, maxChars });
+  return page.map(({ event }) => event);
 }
 
 /** Tells whether an event is the message with which an invocation begins, and no answer that continues it. */

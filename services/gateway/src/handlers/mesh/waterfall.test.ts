@@ -1,7 +1,7 @@
 import { createEvent } from '@agentmesh/agent';
 import { attemptKey, replicaKey } from '@agentmesh/protocol';
 import { expect, it } from 'vitest';
-import { barsOf, tokensIn } from './waterfall.ts';
+import { barsOf, hasOpenCalls, tokensIn } from './waterfall.ts';
 
 const at = (timestamp: number, author: string, replica: string, fields: object = {}) => ({
   ...createEvent({ invocationId: 'i', author, ...fields }),
@@ -92,6 +92,10 @@ it('shows a question as a wait, which ends with its answer', () => {
   expect(wait).not.toHaveProperty('to');
   const answer = at(9_000, 'user', '', answers('q', 'adk_request_confirmation', { confirmed: true }));
   expect(barsOf({ parent: 'i', events: [asks, answer], isOpen: false })[1]).toMatchObject({ to: 9_000 });
+  // Where invocations cannot be continued, the answer begins another one.
+  const bars = barsOf({ parent: 'i', events: [asks], later: [answer], isOpen: false });
+  expect(bars[1]).toMatchObject({ kind: 'wait', to: 9_000 });
+  expect([hasOpenCalls([asks]), hasOpenCalls([asks, answer])]).toEqual([true, false]);
 });
 
 it('begins a step of a parallel agent at the event before it on its branch', () => {

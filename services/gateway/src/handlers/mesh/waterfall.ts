@@ -33,6 +33,8 @@ export interface Part {
   events: readonly Event[];
   /** True while the invocation goes on. */
   isOpen: boolean;
+  /** Events of later invocations, which may answer calls of this one. */
+  later?: readonly Event[];
 }
 
 /** The longest text of an input or an output, in characters. */
@@ -42,11 +44,11 @@ const mostText = 2_000;
  * Returns the bars of a part: one for each agent, in it its model calls and calls of tools. The log holds the ends of
  * steps: the begin of a step is the event before it on the same branch.
  */
-export function barsOf({ parent, events, isOpen }: Part): Bar[] {
+export function barsOf({ parent, events, isOpen, later = [] }: Part): Bar[] {
   const steps = events.map((event, at) => ({ event, from: beginOf(events, at) }));
   const ofAgents = steps.filter(({ event: { author } }) => author !== undefined && author !== 'user');
   const responses = new Map(
-    events.flatMap((event) =>
+    [...events, ...later].flatMap((event) =>
       getFunctionResponses(event).map((response) => [response.id ?? '', { event, response }] as const),
     ),
   );
@@ -135,6 +137,12 @@ function takeoverBars(
       ...{ from: Math.min(last.timestamp, began), to: began, replicas: [...replicas.slice(-1), replica] },
     },
   ];
+}
+
+/** Tells whether calls of events have no response among them: a later invocation may have answered them. */
+export function hasOpenCalls(events: readonly Event[]): boolean {
+  const answered = new Set(events.flatMap(getFunctionResponses).map(({ id }) => id));
+  return events.flatMap(getFunctionCalls).some(({ id }) => !answered.has(id));
 }
 
 /** Returns the processes that made events, each time another one went on. */
