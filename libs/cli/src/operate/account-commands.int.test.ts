@@ -168,7 +168,7 @@ describe('the commands for accounts', () => {
     const desk = { kind: 'agent', name: 'desk' };
     const bad = async (name: string, services: object[]) =>
       command('rights', 'list', await definitions(name, services));
-    await expect(bad('a', [{ ...desk, call: ['x'] }])).rejects.toThrow('Unrecognized key: "call"');
+    await expect(bad('a', [{ ...desk, call: ['x'] }])).rejects.toThrow('call" is not known');
     await expect(bad('b', [])).rejects.toThrow('defines no service');
     await expect(bad('c', [desk, desk])).rejects.toThrow('defines agent_desk twice');
     await expect(bad('d', [{ kind: 'agent', name: 'a b' }])).rejects.toThrow('agent name "a b"');
