@@ -64,6 +64,6 @@ export type {
   WorkStreams,
 } from './nats/operator/work-streams.ts';
 export { openWorkStreams } from './nats/operator/work-streams.ts';
+export { isDenied } from './nats/wire/is-denied.ts';
 export type { NatsAddress } from './nats/wire/nats-address.ts';
-export { isDenied } from './nats/wire/nats-errors.ts';
 export type { NatsTls } from './nats/wire/tls.ts';

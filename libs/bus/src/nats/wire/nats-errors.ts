@@ -86,11 +86,6 @@ export function isTimeout(thrown: unknown): boolean {
   return rootCause(thrown) instanceof TimeoutError;
 }
 
-/** Tells whether the server gave this process no right to publish or to subscribe. */
-export function isDenied(thrown: unknown): boolean {
-  return rootCause(thrown) instanceof PermissionViolationError;
-}
-
 /** Tells whether a stream or consumer does not exist. */
 export function isMissing(error: unknown): error is JetStreamApiError {
   return (

@@ -4,14 +4,8 @@ import { millis, type NatsConnection } from '@nats-io/nats-core';
 import type { BrokerLink, Delivery, OnError, WorkSource } from '../../bus/broker-link.ts';
 import { pause } from '../../bus/pause.ts';
 import { within } from '../../bus/started.ts';
-import {
-  fromNats,
-  isDenied,
-  isMissing,
-  isNobodyThere,
-  jetStreamOff,
-  provisionHint,
-} from '../wire/nats-errors.ts';
+import { isDenied } from '../wire/is-denied.ts';
+import { fromNats, isMissing, isNobodyThere, jetStreamOff, provisionHint } from '../wire/nats-errors.ts';
 import { toDelivery } from './delivery.ts';
 import { pullSome } from './pull.ts';
 import { defaultAckWaitMs } from './work-consumer.ts';
