@@ -195,7 +195,7 @@ async function deploy(reader: Reader, project: Project, owners: AsyncDisposableS
   const model = owners.use(await startScriptedGemini({ script }));
   const folder = reader.folder;
   const command = ['bash', '-c', `cd '${folder}' && exec bash start-all.sh 2>start-all.log`];
-  const child = project.start(command, { ...env, GOOGLE_GEMINI_BASE_URL: model.url });
+  const child = project.start(command, { ...env, GOOGLE_GEMINI_BASE_URL: model.url, GEMINI_API_KEY: 'x' });
   const ended = once(child, 'exit');
   owners.defer(async () => {
     // The servers and the services are in the group of the shell.
