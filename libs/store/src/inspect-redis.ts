@@ -27,8 +27,8 @@ export interface RedisInspection {
 export interface RedisRefusal {
   /** The user of Redis. */
   user: string;
-  /** `auth` for a login; the others for a command: the command, a key or a channel is not allowed. */
-  reason: 'auth' | 'command' | 'key' | 'channel';
+  /** `auth` for a login; `command`, `key` or `channel` for a command. Later versions may have more. */
+  reason: string;
   /** The command, the key or the channel; `auth` for a login. */
   object: string;
   /** The number of refusals in a row. */
@@ -87,7 +87,7 @@ function failedWritesIn(info: Map<string, string>): RedisInspection['failedWrite
 
 const refusalSchema = z.object({
   count: z.coerce.number(),
-  reason: z.enum(['auth', 'command', 'key', 'channel']),
+  reason: z.string(),
   object: z.string(),
   username: z.string(),
   'age-seconds': z.coerce.number(),

@@ -64,7 +64,12 @@ describe('the commands for canaries', () => {
   it('give a version its share, list its figures, and end it when one version is left', async () => {
     const [old, next] = [await serve('1.0.0'), await serve('2.0.0')];
     await until(() => client.bus.directory.get('agent', 'desk') !== undefined);
-    await command('canary', 'set', 'desk', '2.0.0', '100');
+    // A version that nobody serves is told: it may be misspelled.
+    expect(await command('canary', 'set', 'desk', '2.0.1', '0')).toEqual([
+      expect.stringContaining('0 % of the sessions'),
+      expect.stringContaining('no replica of 2.0.1 is up'),
+    ]);
+    expect(await command('canary', 'set', 'desk', '2.0.0', '100')).toHaveLength(1);
     // The replicas hear of the share one by one.
     const isMoved = async () => [...(await versions())].join() === '2.0.0';
     await until(isMoved, { timeoutMs: 20_000 });

@@ -1,3 +1,4 @@
+import { getFunctionCalls } from '@agentmesh/agent';
 import { progressId } from '@agentmesh/agent/internal';
 import type { WorkItem } from '@agentmesh/bus';
 import type { OperationUpdate } from '@agentmesh/protocol';
@@ -23,6 +24,14 @@ export async function hasOvertaken(
 ): Promise<boolean> {
   if (!pending || seq < 2 || attempt > mostWaits) return false;
   const session = await mesh.sessions.leases.look(ref);
+  if (!session) return false;
   const before = progressId(callId, seq - 1, answers);
-  return !!session && !(await findBackwards(mesh, ref, session.seq, ({ event }) => event.id === before));
+  // No progress comes before its call, so the search ends there.
+  const last = await findBackwards(
+    mesh,
+    ref,
+    session.seq,
+    ({ event }) => event.id === before || getFunctionCalls(event).some(({ id }) => id === callId),
+  );
+  return last?.event.id !== before;
 }
