@@ -18,6 +18,7 @@ async function main(signal: AbortSignal): Promise<number> {
   const printing = work.verbose
     ? {
         onFault: (what: string) => console.log(`  ${what}`),
+        onStep: (what: string) => console.log(`  ${what}`),
         onLine: (replica: string, line: string) => console.log(`  ${replica}  ${line}`),
       }
     : {};
@@ -35,7 +36,7 @@ async function main(signal: AbortSignal): Promise<number> {
   return judge(await runChaos({ plan, signal, onDone, ...printing }));
 }
 
-type Printing = Pick<ChaosOptions, 'signal' | 'onFault' | 'onLine'>;
+type Printing = Pick<ChaosOptions, 'signal' | 'onFault' | 'onStep' | 'onLine'>;
 
 /** The mean time between two faults of a soak, in ms. */
 const soakEveryMs = 10_000;

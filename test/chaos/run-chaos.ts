@@ -20,6 +20,8 @@ export interface ChaosOptions {
   /** Ends the run early. `runChaos` then throws the reason. */
   signal?: AbortSignal | undefined;
   onFault?: (what: string) => void;
+  /** Tells that a part of the run has ended, after which the next one begins. */
+  onStep?: (what: string) => void;
   onDone?: (done: number) => void;
   onLine?: (replica: string, line: string) => void;
 }
@@ -95,12 +97,16 @@ export async function playRound({ field, nats }: OpenMesh, options: ChaosOptions
     await driveTraffic(world, plan.visits, plan.settings.clients);
   });
   signal?.throwIfAborted();
+  options.onStep?.('all faults are over');
   const trafficMs = now() - begin;
   const observations: Observations = {
     ...{ messages: traffic.messages, acts: traffic.acts, news: nats.news },
     ...{ lives: field.log.lives, faults: field.log.faults },
   };
+  await Promise.all(field.replicas.map((replica) => replica.ready()));
+  options.onStep?.('all processes are ready');
   const { redeliveries, lostPayloads, ...read } = await readHistory(field, observations, { leastShare });
+  options.onStep?.('the history is read');
   // The next round on the same mesh empties these lists.
   const history: History = { ...read, news: [...read.news], faults: [...read.faults] };
   return {
@@ -114,13 +120,14 @@ export async function playRound({ field, nats }: OpenMesh, options: ChaosOptions
 /** Carries out the planned faults while the traffic lasts. Returns those that were carried out. */
 async function underFaults(
   field: Field,
-  { plan, onFault }: ChaosOptions,
+  { plan, onFault, onStep }: ChaosOptions,
   drive: () => Promise<void>,
 ): Promise<PlannedFault[]> {
   const over = new AbortController();
   const faults = carryOut({ field, faults: plan.faults, signal: over.signal, onFault });
   try {
     await drive();
+    onStep?.('the clients are done');
   } finally {
     over.abort();
     await faults;
