@@ -14,9 +14,9 @@ import type { GatewayConfig } from './context/config.ts';
 import type { GatewayContext } from './context/context.ts';
 import type { Route } from './context/route.ts';
 import { routes } from './handlers/index.ts';
-import { assertNamesHost, hostCheck } from './http/allowed-hosts.ts';
+import { hostCheck, namedHost } from './http/allowed-hosts.ts';
 import { originCheck } from './http/allowed-origins.ts';
-import { answerClientError, answerError } from './http/answer-error.ts';
+import { answerClientError, answerError, answerExpectation } from './http/answer-error.ts';
 import { addBrowserHeaders } from './http/browser-headers.ts';
 import { methodsAt } from './http/methods-at.ts';
 import { assertNotEncoded, assertUtf8, readJson } from './http/read-json.ts';
@@ -82,6 +82,9 @@ export function buildServer(context: GatewayContext, options: ServerOptions): Fa
     clientErrorHandler: (error, socket) => answerClientError(context.log, error, socket),
   });
   const all = withWebUi(routes, options.adkWeb);
+  server.server.on('checkExpectation', (request, response) =>
+    answerExpectation(context.log, request, response),
+  );
   if (options.maxConnections !== undefined) server.server.maxConnections = options.maxConnections;
   const checkHost = hostCheck(options.httpHost, options.allowedHosts);
   const isOpen = authenticators.some(({ way }) => way === 'none');
@@ -100,8 +103,7 @@ export function buildServer(context: GatewayContext, options: ServerOptions): Fa
   compressAnswers(server);
   addBrowserHeaders(server, { origins: corsOrigins, isHttps: certificate !== undefined });
   server.addHook('onRequest', async (request) => {
-    assertNamesHost(request.raw);
-    checkHost(request.headers.host);
+    checkHost(namedHost(request.raw));
     checkOrigin(request);
     assertNotEncoded(request.headers);
   });

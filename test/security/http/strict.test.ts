@@ -78,6 +78,12 @@ describe('fields and keys that a route does not know', () => {
     expect(refused).toEqual({ status: 400, text: expect.stringContaining('runConfig.responseModalities') });
   });
 
+  it('are refused in the message too', async () => {
+    const newMessage = { text: 'hi', parts: [{ text: 'hi' }] };
+    const refused = await answerTo(client.send('POST', '/run', bodyOf({ newMessage })));
+    expect(refused).toEqual({ status: 400, text: expect.stringContaining('newMessage.text') });
+  });
+
   it("may be those of ADK's web UI", async () => {
     const sent = bodyOf({ functionCallEventId: 'e', streaming: true, stateDelta: null });
     expect((await answerTo(client.send('POST', '/run_sse', sent))).status).toBe(200);
@@ -187,6 +193,13 @@ describe('the cancellation of a run', () => {
     );
     expect(ended.status).toBe(202);
     await started.body?.cancel();
+    const cancelled = async () => {
+      const { runs } = (await (await client.send('GET', '/mesh/runs?status=cancelled')).json()) as {
+        runs: { invocationId: string }[];
+      };
+      return runs.some(({ invocationId }) => invocationId === invocation);
+    };
+    await until(cancelled, { what: 'the run in the list of cancelled runs' });
   });
 });
 
@@ -225,10 +238,19 @@ describe('bodies that are not sent as UTF-8', () => {
   });
 });
 
-it('a request of HTTP/1.1 without a host is answered as an error', async () => {
-  const answer = await raw('GET /health HTTP/1.1\r\nconnection: close\r\n\r\n');
-  expect(answer).toMatch(/^HTTP\/1.1 400 .*\r\n\r\n\{"error":"the header host is missing/s);
-});
+it.each([
+  ['/health', '', 400, 'the header host is missing'],
+  ['/health', 'host: localhost\r\nhost: evil.example\r\n', 400, 'the header host stands twice'],
+  ['http://evil.example/list-apps', 'host: localhost\r\n', 400, 'the address names host'],
+  ['http://evil.example/list-apps', 'host: evil.example\r\n', 403, 'this gateway does not serve host'],
+  ['/health', 'host: localhost\r\nexpect: tea\r\n', 417, 'the header expect is'],
+])(
+  'a request of HTTP/1.1 for %s with the headers %j is answered as an error',
+  async (to, headers, status, words) => {
+    const answer = await raw(`GET ${to} HTTP/1.1\r\nconnection: close\r\n${headers}\r\n`);
+    expect(answer).toMatch(new RegExp(`^HTTP/1.1 ${status} .*\r\n\r\n\\{"error":"${words}`, 's'));
+  },
+);
 
 describe('files', () => {
   it.each(['versions', 'versions/metadata', 'content', 'versions/0'])(
@@ -241,6 +263,27 @@ describe('files', () => {
   it('with a wrong version are refused with a hint', async () => {
     const refused = answerTo(client.send('GET', `${user}/sessions/${session}/artifacts/a.txt?version=-1`));
     expect(await refused).toEqual({ status: 400, text: expect.stringContaining('a whole number from 0') });
+  });
+
+  it('are not made under the address of a version', async () => {
+    const files = `${user}/sessions/${session}/artifacts`;
+    const sent = fetch(`${mesh.gatewayUrl}${files}/x/versions/1/content`, { method: 'PUT', body: 'a' });
+    expect(await answerTo(sent)).toEqual({
+      status: 400,
+      text: expect.stringContaining('upload to …/artifacts/x/content'),
+    });
+    const named = fetch(`${mesh.gatewayUrl}${files}/x/version/1/content`, { method: 'PUT', body: 'a' });
+    expect((await named).status).toBe(200);
+  });
+
+  it('have one content', async () => {
+    const artifact = { text: 'a', inlineData: { data: 'AAAA', mimeType: 'image/png' } };
+    const to = `${user}/sessions/${session}/artifacts`;
+    const refused = await answerTo(client.send('POST', to, { filename: 'two', artifact }));
+    expect(refused).toEqual({
+      status: 400,
+      text: expect.stringContaining('one of text, inlineData, fileData'),
+    });
   });
 
   it('that only name a file at another place have no bytes', async () => {

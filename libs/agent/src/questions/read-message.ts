@@ -167,6 +167,8 @@ function openQuestion(
   { id, name }: FunctionResponse,
   events: readonly Event[],
 ): Question {
+  if (id === undefined)
+    throw new MeshError('invalid_argument', `the response to ${name} has no id; give it the id of the call`);
   if (!question) {
     throw new MeshError(
       'failed_precondition',

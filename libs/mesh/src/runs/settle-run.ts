@@ -60,6 +60,7 @@ export async function settle(
   if (error.code === 'cancelled') log.info({ reason: error.message }, 'run was cancelled');
   else if (isRefused(error)) log.info({ err: error }, 'refused a message');
   else if (lostSession(run, delivery, error)) log.info('the session of a run was deleted');
+  else if (foundNoSession(delivery, error)) log.warn({ err: error }, 'a run found no session');
   else log.error({ at: errorPlace(error), err: error }, 'run failed');
   try {
     return await fail(served, run, delivery, error);
@@ -82,6 +83,11 @@ export async function settle(
 function lostSession(run: Run, { token }: DeliveredRun, { code, message }: MeshError): boolean {
   const gone = noSession(sessionOf(run));
   return token !== undefined && code === gone.code && message === gone.message;
+}
+
+/** Tells whether a run began after its session had been deleted, or was sent for a session that nobody had made. */
+function foundNoSession({ session }: DeliveredRun, { code }: MeshError): boolean {
+  return !session && code === 'not_found';
 }
 
 /** Ends a run without an event: its session must not stay with a run that never goes on. */
@@ -131,8 +137,7 @@ async function fail(
   if (isElsewhere(run, record)) return await refuseId(served, run, delivery.item);
   if (isRefused(error) && isUnsaid(run, delivery)) return await refuse(served, run, delivery, error);
   // The run found no session. One that is made anew meanwhile is not its own.
-  if (!delivery.session && error.code === 'not_found')
-    return await endAlone(served.mesh, run, delivery, error);
+  if (foundNoSession(delivery, error)) return await endAlone(served.mesh, run, delivery, error);
   await endAsFailed(served.mesh, run, { ...delivery, agent: served.agent.name }, error);
   return done;
 }

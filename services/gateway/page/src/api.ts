@@ -46,7 +46,7 @@ export interface MeshMap {
   deadLetters: number;
 }
 
-export type Status = 'waiting' | 'running' | 'completed' | 'failed' | 'ended';
+export type Status = 'waiting' | 'running' | 'completed' | 'failed' | 'cancelled' | 'ended';
 
 export interface RunRow {
   invocationId: string;

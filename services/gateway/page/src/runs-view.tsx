@@ -4,7 +4,7 @@ import { hrefOf, useAct, usePolled } from './hooks.ts';
 import { Choice, Empty, Failure, Field, RunLink, SessionLink, StatusBadge } from './parts.tsx';
 import { count, spanText, timeText } from './words.ts';
 
-const statuses: Status[] = ['running', 'waiting', 'completed', 'failed', 'ended'];
+const statuses: Status[] = ['running', 'waiting', 'completed', 'failed', 'cancelled', 'ended'];
 
 interface RunsPage {
   runs: RunRow[];

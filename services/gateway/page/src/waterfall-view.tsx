@@ -32,7 +32,8 @@ export function WaterfallView({ id, query }: { id: string; query: URLSearchParam
   return (
     <>
       <h1>
-        Invocation <span class="mono">{id}</span> {value && <StatusBadge status={value.status} />}
+        Invocation <span class="mono">{id}</span>{' '}
+        {value && <StatusBadge status={value.error?.code === 'cancelled' ? 'cancelled' : value.status} />}
       </h1>
       <Failure error={error ?? failure} />
       {!value && !error && <Empty>Reading the log …</Empty>}

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { assertNamesHost, hostCheck } from './allowed-hosts.ts';
+import { hostCheck, namedHost } from './allowed-hosts.ts';
 
 describe('a gateway that only its own machine reaches', () => {
   const check = hostCheck('127.0.0.1', undefined);
@@ -33,8 +33,24 @@ describe('a gateway that others reach', () => {
   });
 });
 
-it('a request of HTTP/1.1 must name its host, an older one need not', () => {
-  expect(() => assertNamesHost({ headers: {}, httpVersion: '1.1' })).toThrow('the header host is missing');
-  expect(() => assertNamesHost({ headers: {}, httpVersion: '1.0' })).not.toThrow();
-  expect(() => assertNamesHost({ headers: { host: 'localhost' }, httpVersion: '1.1' })).not.toThrow();
+const requestOf = (url: string, hosts: string[], httpVersion = '1.1') => ({
+  ...{ url, httpVersion, headers: hosts[0] === undefined ? {} : { host: hosts[0] } },
+  rawHeaders: ['Accept', '*/*', ...hosts.flatMap((host) => ['Host', host])],
+});
+
+it.each([
+  [requestOf('/', []), 'the header host is missing'],
+  [requestOf('/', ['localhost', 'evil.example']), 'stands twice'],
+  [requestOf('http://evil.example/apps', ['localhost']), 'names host "evil.example"'],
+])('a request that names no host, or two, is refused (%#)', (request, problem) => {
+  expect(() => namedHost(request)).toThrow(problem);
+});
+
+it.each([
+  [requestOf('/', [], '1.0'), undefined],
+  [requestOf('/', ['localhost:80']), 'localhost:80'],
+  [requestOf('HTTP://Localhost:80/apps', ['localhost:80']), 'Localhost:80'],
+  [requestOf('http://evil.example/apps', [], '1.0'), 'evil.example'],
+])('the host of a request is that of its address, else that of its header (%#)', (request, host) => {
+  expect(namedHost(request)).toBe(host);
 });

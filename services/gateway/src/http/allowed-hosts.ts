@@ -41,11 +41,29 @@ export function isLoopback(name: string): boolean {
   return isIP(name) === 4 && name.startsWith('127.');
 }
 
-/** Checks that a request of HTTP/1.1 names its host. @throws MeshError `invalid_argument` */
-export function assertNamesHost({
+/**
+ * Returns the host that a request names, with its port if it has one: that of the address when the address is a whole
+ * one, else that of the header. Undefined for a request of HTTP/1.0 without one.
+ *
+ * @throws MeshError `invalid_argument` for a request of HTTP/1.1 without a host, for two hosts, and for an address that
+ * names another host than the header
+ */
+export function namedHost({
   headers,
   httpVersion,
-}: Pick<IncomingMessage, 'headers' | 'httpVersion'>): void {
-  if (headers.host !== undefined || httpVersion !== '1.1') return;
-  throw new MeshError('invalid_argument', 'the header host is missing, which HTTP/1.1 requires; add it');
+  rawHeaders,
+  url = '/',
+}: Pick<IncomingMessage, 'headers' | 'httpVersion' | 'rawHeaders' | 'url'>): string | undefined {
+  const { host } = headers;
+  if (host === undefined && httpVersion === '1.1')
+    throw new MeshError('invalid_argument', 'the header host is missing, which HTTP/1.1 requires; add it');
+  if (rawHeaders.filter((name, at) => at % 2 === 0 && name.toLowerCase() === 'host').length > 1)
+    throw new MeshError('invalid_argument', 'the header host stands twice; send it once');
+  const ofAddress = /^https?:\/\/([^/?#]*)/i.exec(url)?.[1];
+  if (ofAddress !== undefined && host !== undefined && ofAddress.toLowerCase() !== host.toLowerCase())
+    throw new MeshError(
+      'invalid_argument',
+      `the address names host ${JSON.stringify(ofAddress)} and the header host ${JSON.stringify(host)}; name one`,
+    );
+  return ofAddress ?? host;
 }

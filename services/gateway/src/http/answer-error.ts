@@ -1,3 +1,4 @@
+import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import { isDenied } from '@agentmesh/bus';
 import { MeshError } from '@agentmesh/protocol';
@@ -98,6 +99,23 @@ const clientErrors: Record<string, { status: string; message: string }> = {
     message: 'the request did not arrive in time (MESH_REQUEST_TIMEOUT_MS)',
   },
 };
+
+/** Answers a request that expects something else of the server than the leave to send its body. */
+export function answerExpectation(
+  log: Logger,
+  { headers: { expect } }: IncomingMessage,
+  response: ServerResponse,
+): void {
+  const message = `the header expect is ${JSON.stringify(expect)}; send 100-continue, or none`;
+  const body = JSON.stringify(reportError(log, new MeshError('invalid_argument', message), newIds({})));
+  // The body of the request is not read.
+  response
+    .writeHead(417, {
+      ...{ 'content-type': 'application/json', connection: 'close' },
+      'content-length': Buffer.byteLength(body),
+    })
+    .end(body);
+}
 
 /** Answers a client whose bytes are not valid HTTP; there is no request object to answer. */
 export function answerClientError(log: Logger, error: Error & { code?: string }, socket: Socket): void {

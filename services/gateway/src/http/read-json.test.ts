@@ -71,3 +71,20 @@ it.each(['utf-16', 'UTF-16LE', 'iso-8859-1'])('refuses the charset %s by its nam
   for (const type of [`application/json; charset=${charset}`, `application/json;charset="${charset}"`])
     expect(() => assertUtf8({ 'content-type': type })).toThrow(refusal);
 });
+
+it.each([
+  ['{"a":{"b":1e400}}', 'the field "b" of the body is a number of more than 300 digits'],
+  ['[-1E+400]', 'more than 300 digits'],
+  [`{"a":${'9'.repeat(310)}}`, 'more than 300 digits'],
+  ['{"a":"x\\ud83d"}', 'the field "a" of the body has half of a character'],
+  ['{"\\uDE00":1}', 'half of a character'],
+])('refuses what would come back as something else: %s', (text, problem) => {
+  expect(() => readJson(text)).toThrow(problem);
+});
+
+it.each(['{"a":1e308}', '{"a":"\\ud83d\\ude00"}', '{"a":"1e400"}', `{"a":0.${'1'.repeat(400)}}`])(
+  'reads what only looks like that: %s',
+  (text) => {
+    expect(readJson(text)).toEqual(JSON.parse(text));
+  },
+);

@@ -14,7 +14,8 @@ const [quote, backslash] = [0x22, 0x5c];
  * Reads the JSON of a body.
  *
  * @throws MeshError `invalid_argument` for bytes that are no UTF-8, for a text that is no JSON or has too many values, and
- * for the key `__proto__`, which programs lose or take for the prototype of an object
+ * for what would not come back as it was sent: the key `__proto__`, which programs lose or take for the prototype of an
+ * object, a number that is too large, and half of a character
  */
 export function readJson(bytes: Buffer): unknown {
   if (!isUtf8(bytes))
@@ -22,19 +23,36 @@ export function readJson(bytes: Buffer): unknown {
   const text = bytes.toString();
   assertModest(text);
   try {
-    return mayHavePrototype.test(text) ? JSON.parse(text, withoutPrototype) : JSON.parse(text);
+    return mayBeLost.test(text) ? JSON.parse(text, keptValue) : JSON.parse(text);
   } catch (cause) {
     if (cause instanceof MeshError) throw cause;
     throw new MeshError('invalid_argument', `the body is not JSON: ${(cause as Error).message}`, { cause });
   }
 }
 
-/** Finds texts that may have the key `__proto__`, as it is or with some of its letters escaped. */
-const mayHavePrototype = /__proto__|\\u00(?:5f|6f|7[024])/i;
+/**
+ * Finds texts that may have a value to refuse: the key `__proto__`, as it is or with some of its letters escaped; an
+ * escaped half of a character; a number of more than 300 digits.
+ */
+const mayBeLost = /__proto__|\\u(?:00(?:5f|6f|7[024])|d[89a-f])|\d[eE]\+?\d{3}|\d{300}/i;
 
-function withoutPrototype(key: string, value: unknown): unknown {
-  if (key !== '__proto__') return value;
-  throw new MeshError('invalid_argument', 'the body has the key __proto__; choose another name');
+function keptValue(key: string, value: unknown): unknown {
+  if (key === '__proto__')
+    throw new MeshError('invalid_argument', 'the body has the key __proto__; choose another name');
+  const lost = lostIn(key, value);
+  if (lost === undefined) return value;
+  throw new MeshError(
+    'invalid_argument',
+    `the field ${JSON.stringify(key.toWellFormed())} of the body ${lost}`,
+  );
+}
+
+/** Says why a value would not come back as it was sent; undefined when it would. */
+function lostIn(key: string, value: unknown): string | undefined {
+  if (typeof value === 'number' && !Number.isFinite(value))
+    return 'is a number of more than 300 digits; send it as a string';
+  const isWhole = key.isWellFormed() && (typeof value !== 'string' || value.isWellFormed());
+  return isWhole ? undefined : 'has half of a character (a lone surrogate); send whole characters';
 }
 
 /** Looks at the lists and objects of a JSON text, and makes none. */

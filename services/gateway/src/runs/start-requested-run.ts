@@ -83,7 +83,13 @@ export async function startRequestedRun(
 }
 
 /** Checks a message of a person. @throws MeshError `invalid_argument` for a message that nobody may send */
-function assertSendable({ parts, role }: RequestedRun['newMessage']): void {
+function assertSendable({ parts, role, ...others }: RequestedRun['newMessage']): void {
+  const [unknown] = Object.keys(others);
+  if (unknown !== undefined)
+    throw new MeshError(
+      'invalid_argument',
+      `field "newMessage.${unknown}" is not known; a message has role and parts`,
+    );
   // ADK would show a message of the role model as the model's own words, and a message of another role as the user's.
   if (role !== undefined && role !== 'user')
     throw new MeshError('invalid_argument', `newMessage has the role ${role}; people send the role user`);

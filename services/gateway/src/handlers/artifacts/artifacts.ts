@@ -17,12 +17,18 @@ import { requireLog } from '../../params/require-session.ts';
 /** The largest file that is sent within JSON, in bytes: memory holds it four times for that. */
 const maxPartBytes = 16 * 1024 * 1024;
 
-/** One of these three is present, or the artifact has no content. */
-const part = z.looseObject({
-  text: z.string().optional(),
-  inlineData: z.looseObject({ data: z.string().optional(), mimeType: z.string().optional() }).optional(),
-  fileData: z.looseObject({ fileUri: z.string().optional(), mimeType: z.string().optional() }).optional(),
-});
+const contents = ['text', 'inlineData', 'fileData'] as const;
+const part = z
+  .looseObject({
+    text: z.string().optional(),
+    inlineData: z.looseObject({ data: z.string().optional(), mimeType: z.string().optional() }).optional(),
+    fileData: z.looseObject({ fileUri: z.string().optional(), mimeType: z.string().optional() }).optional(),
+  })
+  // The store keeps one of them.
+  .refine(
+    (each) => contents.filter((name) => each[name] !== undefined).length <= 1,
+    `may have one of ${contents.join(', ')}; save an artifact for each`,
+  );
 
 export const saveArtifactBody = z.strictObject({
   filename: z.string().min(1),

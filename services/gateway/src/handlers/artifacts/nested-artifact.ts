@@ -45,10 +45,19 @@ export const deleteNestedArtifact: Handler = (context, request, reply) => {
   return deleteArtifact(context, request, reply);
 };
 
-/** Uploads the bytes of an artifact whose name contains slashes. */
+/**
+ * Uploads the bytes of an artifact whose name contains slashes. A path that another request would read as a version of
+ * an artifact is no name.
+ */
 export const uploadNestedArtifact: Handler = (context, request, reply) => {
   const [artifact, end] = splitLast(pathOf(request));
   if (end !== 'content') throw new MeshError('not_found', 'upload the bytes of an artifact to …/content');
+  const version = /^(?<name>.+)\/versions\/(?:\d{1,15}|latest)$/.exec(artifact)?.groups?.name;
+  if (version !== undefined)
+    throw new MeshError(
+      'invalid_argument',
+      `a version does not change; upload to …/artifacts/${version}/content, which makes the next one`,
+    );
   setParameters(request, { artifact });
   return uploadArtifact(context, request, reply);
 };

@@ -7,7 +7,7 @@ import { assertCallerRole } from '../../access/check-access.ts';
 import type { Handler } from '../../context/route.ts';
 import { readQuery, wholeNumber } from '../../params/params.ts';
 
-const statuses = ['waiting', 'running', 'completed', 'failed', 'ended'] as const;
+const statuses = ['waiting', 'running', 'completed', 'failed', 'cancelled', 'ended'] as const;
 const text = z.string().min(1).optional();
 const mostRuns = 'must be 1 to 200';
 
@@ -99,9 +99,10 @@ async function describeRun(mesh: Mesh, { agent, since, ...ref }: RecentRun): Pro
 async function statusOf(
   { sessions }: Mesh,
   ref: Omit<RecentRun, 'agent' | 'since'>,
-  { home, status }: InvocationRecord,
+  { home, status, error }: InvocationRecord,
 ): Promise<Run['status']> {
   if (home === undefined) return 'ended';
+  if (error?.code === 'cancelled') return 'cancelled';
   if (status !== 'running') return status;
   const work = await sessions.invocations.workIn(ref);
   return work?.invocationId === ref.invocationId ? 'running' : 'waiting';
