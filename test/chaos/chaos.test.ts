@@ -2,8 +2,11 @@ import { once } from 'node:events';
 import { endProcess, spawnGuarded } from '@agentmesh/testing';
 import { expect, it } from 'vitest';
 
-/** The longest time of the run, in ms. On two cores without other work it takes a minute. */
-const longestMs = 280_000;
+/**
+ * The longest time of the run, in ms: it takes a minute on two cores without other work, three beside other tests, and
+ * itself reports a client that waited for 150 s and work that did not end 45 s later.
+ */
+const longestMs = 460_000;
 
 it('keeps all rules under all kinds of faults', async () => {
   const words = ['--verbose', '--runs', '300', '--mix', 'all', '--seed', '4'];
@@ -23,4 +26,4 @@ it('keeps all rules under all kinds of faults', async () => {
   expect(code, end).toBe(0);
   expect(end).toMatch(/^violations +0$/m);
   expect(Number(/^faults +(\d+)/m.exec(end)?.[1]), end).toBeGreaterThan(5);
-}, 300_000);
+}, 480_000);

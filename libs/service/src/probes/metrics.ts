@@ -100,9 +100,12 @@ async function pushReader(log: WarningLog) {
   });
 }
 
+/** Time between two looks at the event loop, in ms. */
+const resolutionMs = 20;
+
 /** Observes the memory, the CPU time, the clock and the event loop of the process, by the names of OpenTelemetry. */
 function observeProcess(meter: Meter): () => void {
-  const loop = monitorEventLoopDelay({ resolution: 20 });
+  const loop = monitorEventLoopDelay({ resolution: resolutionMs });
   loop.enable();
   meter
     .createObservableGauge('nodejs.eventloop.delay.p99', {
@@ -110,7 +113,8 @@ function observeProcess(meter: Meter): () => void {
       description: 'Delay of the event loop since the last look, 99th percentile',
     })
     .addCallback((result) => {
-      const seconds = loop.percentile(99) / 1e9;
+      // Node measures the time between two looks, which are `resolutionMs` apart in an idle process.
+      const seconds = Math.max(0, loop.percentile(99) / 1e9 - resolutionMs / 1_000);
       loop.reset();
       result.observe(seconds);
     });
