@@ -63,10 +63,14 @@ export async function endRun(
   mesh: Mesh,
   ref: InvocationRef,
   ended: RunEnd,
-  { carrier, session: { seq }, toldEnd }: OpenRun,
+  { carrier, toldEnd }: OpenRun,
   found?: Pick<EndedInvocation, 'lastSeq' | 'isIdle'> & { mark: string },
 ): Promise<WorkOutcome> {
-  if (!toldEnd) await publishEnd(mesh, ref, { ...ended, lastSeq: found?.lastSeq ?? seq }, carrier);
+  if (!toldEnd) {
+    // Another delivery may have committed events after this one has read the session.
+    const lastSeq = found?.lastSeq ?? (await mesh.sessions.leases.look(ref))?.seq ?? 0;
+    await publishEnd(mesh, ref, { ...ended, lastSeq }, carrier);
+  }
   if (found?.isIdle) await mesh.sessions.leases.noteIdle(ref, found.mark);
   else await startNext(mesh, ref);
   return { done: true };

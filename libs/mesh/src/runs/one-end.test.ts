@@ -1,8 +1,9 @@
 import { LlmAgent, type LlmRequest } from '@agentmesh/agent';
 import { overrideSessions } from '@agentmesh/agent/internal';
 import { header, MeshError } from '@agentmesh/protocol';
+import { until } from '@agentmesh/testing';
 import type { Content } from '@google/genai';
-import { expect, it } from 'vitest';
+import { expect, it, vi } from 'vitest';
 import { followRun } from '../client/follow-run.ts';
 import { startRun } from '../client/start-run.ts';
 import { brief, calls, memoryMesh, ScriptedLlm, says } from '../harness.fixture.ts';
@@ -348,4 +349,50 @@ it('a run whose end the store refuses becomes a dead letter, and its client gets
   expect(await run.end).toMatchObject({ status: 'failed', error: { code: 'permission_denied' } });
   const moved = world.lines.filter((line) => line.includes('moved a message to the dead letters'));
   expect(moved).toHaveLength(1);
+});
+
+it('a watcher gets all events behind an end that is told by a delivery that read the session before them', async () => {
+  const world = memoryMesh();
+  const [asked, answer] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+  const [read, goOn] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+  const mesh = await world.connect('agent_solo');
+  const { open } = mesh.sessionCache;
+  let opened = 0;
+  vi.spyOn(mesh.sessionCache, 'open').mockImplementation(async (...given) => {
+    const session = await open.apply(mesh.sessionCache, given);
+    opened += 1;
+    if (opened === 1) return session;
+    read.resolve();
+    await goOn.promise;
+    return session;
+  });
+  const instruction = async () => {
+    asked.resolve();
+    await answer.promise;
+    return '';
+  };
+  const agent = new LlmAgent({ name: 'solo', model: new ScriptedLlm(says('done')), instruction });
+  await serveAgent(mesh, agent, { app: 'app' });
+  const { client, ref } = await world.chat('app');
+  // The news of the run itself are lost on their way, as with a connection.
+  let hears = false;
+  const { subscribe } = client.bus;
+  vi.spyOn(client.bus, 'subscribe').mockImplementation((subject, onMessage, ...given) =>
+    subscribe.call(client.bus, subject, (message) => hears && onMessage(message), ...given),
+  );
+  const run = await startRun(client, { app: 'app', user: 'u', session: ref.sessionId, message: 'go' });
+  const events = Array.fromAsync(run.events, brief);
+  await asked.promise;
+  const { invocationId } = run;
+  const again = { invocationId, app: 'app', user: 'u', session: ref.sessionId, message: 'go' };
+  await client.bus.enqueue(client.subjects.agentRun('solo', ref.sessionId), again, { messageId: 'again' });
+  await read.promise;
+  answer.resolve();
+  const ended = async () =>
+    (await world.sessions.invocations.get({ ...ref, invocationId })).status !== 'running';
+  await until(ended, { what: 'the end of the run' });
+  hears = true;
+  goOn.resolve();
+  expect(await events).toEqual(['solo: done']);
+  expect(await run.end).toMatchObject({ status: 'completed' });
 });
