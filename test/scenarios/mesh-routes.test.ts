@@ -3,6 +3,7 @@ import { type LocalMesh, launchMesh } from '@agentmesh/deploy/launch';
 import { samples } from '@agentmesh/deploy/samples';
 import { subjects } from '@agentmesh/protocol';
 import { until } from '@agentmesh/testing';
+import { Redis } from 'ioredis';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { restClient } from '../rest-client.ts';
 
@@ -183,6 +184,13 @@ describe('what waits', () => {
       },
     });
     expect(await list()).toEqual([]);
+  });
+
+  it('is answered without a request that Redis refuses, which doctor would report', async () => {
+    const redis = new Redis(mesh.redisUrl);
+    const refused = await redis.call('ACL', 'LOG');
+    redis.disconnect();
+    expect(refused).toEqual([]);
   });
 });
 

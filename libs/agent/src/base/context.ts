@@ -31,6 +31,8 @@ export interface ContextOptions {
   inputResponse?: unknown;
   /** Number of questions of the call that have an answer; default 0. */
   answers?: number;
+  /** Tells whether one of these answers is a sign-in; default: unknown. */
+  hasSignIn?: boolean;
   /**
    * Number of times the work of the call began, including this time; default: the number of the invocation.
    */
@@ -88,6 +90,8 @@ export class Context extends ArtifactContext {
   readonly inputResponse: unknown;
   /** Number of questions of the call that have an answer. The call runs again with each answer. */
   readonly answers: number;
+  /** Tells whether one of these answers is a sign-in; undefined when it is unknown. */
+  readonly hasSignIn: boolean | undefined;
   /** For the framework only; tools use {@link getAuthResponse} and {@link requestCredential}. */
   get credentials(): CallCredentials {
     this.#credentials ??= new CallCredentials();
@@ -105,6 +109,7 @@ export class Context extends ArtifactContext {
     this.toolConfirmation = options.toolConfirmation;
     this.inputResponse = options.inputResponse;
     this.answers = options.answers ?? 0;
+    this.hasSignIn = options.hasSignIn;
     this.#credentials = options.credentials;
     this.#state = new State(origin.session.state, this.actions.stateDelta);
     this.#options = options;

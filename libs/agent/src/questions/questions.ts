@@ -49,6 +49,8 @@ export interface CallAnswers {
   inputResponse?: unknown;
   /** Number of answers so far. */
   answers: number;
+  /** True if one of the answers is a sign-in, false if none is; absent without an answer. */
+  hasSignIn?: boolean;
   /** The response that ends the call when nobody answered its last question in time. */
   expired?: Record<string, unknown>;
 }
@@ -63,6 +65,9 @@ export function answersTo(events: readonly Event[], callId: string | undefined):
   const expired = expiryOf(answeredQuestions.at(-1));
   return {
     answers: answeredQuestions.length,
+    ...(answeredQuestions.length > 0 && {
+      hasSignIn: answeredQuestions.some(({ name }) => name === questionNames.credential),
+    }),
     ...(toolConfirmation && { toolConfirmation }),
     ...(input && { inputResponse: inputOf(input, input.answer?.response) }),
     ...(expired && { expired }),

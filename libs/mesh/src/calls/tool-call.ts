@@ -98,7 +98,8 @@ function contextOf(
   abortSignal: AbortSignal,
   { caller, ...about }: CallFacts,
 ): Context {
-  const { toolConfirmation, inputResponse, answers, callEventId, callId = newFunctionCallId() } = call;
+  const { toolConfirmation, inputResponse, answers, hasSignIn, callEventId } = call;
+  const { callId = newFunctionCallId() } = call;
   const operationSubject = call.context?.operationSubject;
   return new Context(
     {
@@ -111,6 +112,7 @@ function contextOf(
       functionCallId: callId,
       ...(callEventId !== undefined && { functionCallEventId: callEventId }),
       answers,
+      ...(hasSignIn !== undefined && { hasSignIn }),
       inputResponse,
       ...about,
       ...(operationSubject !== undefined && { operationSubject }),

@@ -85,7 +85,7 @@ export class RemoteTool extends BaseTool {
   /** Calls the tool's service and yields its progress. */
   async *#call(mesh: Mesh, { args, toolContext }: RunToolRequest): AsyncGenerator<unknown, unknown, void> {
     const { abortSignal, invocationContext, userContent, toolConfirmation } = toolContext;
-    const { inputResponse, answers, functionCallId, functionCallEventId } = toolContext;
+    const { inputResponse, answers, hasSignIn, functionCallId, functionCallEventId } = toolContext;
     const operationSubject =
       functionCallId === undefined
         ? undefined
@@ -94,6 +94,7 @@ export class RemoteTool extends BaseTool {
       callId: functionCallId ?? newFunctionCallId(),
       args,
       answers,
+      ...(hasSignIn !== undefined && { hasSignIn }),
       ...(functionCallEventId !== undefined && { callEventId: functionCallEventId }),
       ...(toolConfirmation && { toolConfirmation }),
       ...(inputResponse !== undefined && { inputResponse }),

@@ -201,6 +201,8 @@ export const toolCallSchema = z.object({
   callEventId: z.string().optional(),
   /** The number of answers to questions that the call has asked people. Each answer makes the call again. */
   answers: z.number().int().min(0).default(0),
+  /** Tells whether one of these answers is a sign-in; absent when the caller does not know it. */
+  hasSignIn: z.boolean().optional(),
   /** A person's answer to the confirmation that the call asked for. */
   toolConfirmation: toolConfirmationSchema.optional(),
   /** A person's answer to the input that the call asked for. */
