@@ -82,6 +82,9 @@ describe('the commands for canaries', () => {
         /^desk {2}2\.0\.0 gets 100 % .*1\.0\.0: 1 replicas, .*2\.0\.0: 1 replicas, \d+ runs/,
       ),
     ]);
+    await expect(command('canary', 'set', 'desk', '3.0.0', '10')).rejects.toThrow(
+      'version 2.0.0 is the canary of desk and gets the runs of 100 % of its sessions; end it first',
+    );
     await expect(command('canary', 'end', 'desk')).rejects.toThrow('1.0.0 and 2.0.0 are up');
     await old.stop();
     expect(await command('canary', 'end', 'desk')).toEqual(['desk has no canary any more']);

@@ -60,6 +60,8 @@ const endMs = 60_000;
 
 function lineOf({ agent, version, percent, pinned, ending, queued, replicas }: ObservedCanary): string {
   const versions = Map.groupBy(replicas, (each) => each.version ?? 'unknown');
+  // A version without replicas is told too: it may have died, or be misspelled.
+  if (!versions.has(version)) versions.set(version, []);
   const figures = [...versions].sort().map(([each, ofVersion]) => {
     const sum = (of: 'work' | 'errors') =>
       ofVersion.reduce((total, { load }) => total + (load?.[of] ?? 0), 0);

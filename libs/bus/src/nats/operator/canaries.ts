@@ -27,7 +27,7 @@ export interface Canaries extends AsyncDisposable {
    * Starts a canary, or changes its share or its version. Takes {@link spreadMs} longer at the start of one.
    *
    * @throws MeshError `not_found` for an agent without a queue of runs; `failed_precondition` when no replica takes from
-   * the queue of the new canary, which is then removed
+   * the queue of the new canary, which is then removed, and while another version of the agent is its canary
    */
   put(canary: Omit<Canary, 'ending'>): Promise<void>;
   /**
@@ -159,8 +159,10 @@ export async function openCanaries(options: OperatorOptions): Promise<Canaries> 
     put: (given) =>
       orFail('write the canary', async () => {
         const canary = parse(canarySchema, given, `the canary of ${given.agent}`);
+        const found = await find(canary.agent);
+        if (found && (found.percent > 0 || (await count(canary.agent)) > 0)) assertSameVersion(found, canary);
         await addQueue(canary.agent);
-        if (!(await find(canary.agent))) {
+        if (!found) {
           // A replica that knows of the canary looks into both queues for earlier runs of a session.
           await write({ ...canary, percent: 0 });
           await delay(spreadMs);
@@ -205,6 +207,15 @@ async function consumerOf(manager: JetStreamManager, stream: string, name: strin
     if (isMissing(thrown)) return undefined;
     throw thrown;
   }
+}
+
+/** Runs of the earlier canary may be in its queue, which only its version shall take. */
+function assertSameVersion(found: Canary, { agent, version }: Pick<Canary, 'agent' | 'version'>): void {
+  if (found.version === version) return;
+  throw new MeshError(
+    'failed_precondition',
+    `version ${found.version} is the canary of ${agent} and gets the runs of ${found.percent} % of its sessions; end it first: canary end ${agent}`,
+  );
 }
 
 function assertOneVersion({ agent, version }: Canary, replicas: readonly ReplicaStats[]): void {

@@ -1,8 +1,12 @@
 import { createHash, randomBytes } from 'node:crypto';
 import {
   busName,
+  clientManifest,
+  gatewayManifest,
   hasKeeper,
+  keeperManifest,
   keeperService,
+  provisionUser,
   type RightsRow,
   redisPrefixOf,
   rightsTable,
@@ -50,6 +54,8 @@ export async function joinService(mesh: JoinedMesh, manifest: ServiceManifest): 
   const service = busName(manifest);
   const services = await folder.services();
   assertFree(service, services, folder.env(service));
+  assertOwnName(manifest, services);
+  assertOnlyRoot(manifest, services);
   assertKnown(manifest, services);
   const all = [...services, manifest];
   try {
@@ -180,6 +186,29 @@ function assertFree(service: string, services: readonly ServiceManifest[], env: 
     other.joined
       ? `${service} has joined already, with ${env}; for new credentials revoke it first`
       : `${service} is a service of the mesh already; choose another name`,
+  );
+}
+
+/** Services of the mesh itself, which no definition names. */
+const ownServices = [gatewayManifest, keeperManifest, clientManifest].map(({ name }) => name);
+
+/** Checks that no service of another kind has the name: the callers of both would count as one. */
+function assertOwnName({ kind, name }: ServiceManifest, services: readonly ServiceManifest[]): void {
+  const other = services.find((each) => each.name === name);
+  if (!other && !ownServices.includes(name) && name !== provisionUser) return;
+  throw new MeshError(
+    'already_exists',
+    `the mesh has a service ${name} already${other ? `, a service of kind ${other.kind}` : ''}; choose another name for the ${kind}`,
+  );
+}
+
+/** Checks that an app has no other root: with two, the mesh refuses all runs of the app. */
+function assertOnlyRoot({ app }: ServiceManifest, services: readonly ServiceManifest[]): void {
+  const root = app === undefined ? undefined : services.find((each) => each.app === app);
+  if (!root) return;
+  throw new MeshError(
+    'already_exists',
+    `agent ${root.name} is the root of app ${app}; give the new agent an app of its own`,
   );
 }
 

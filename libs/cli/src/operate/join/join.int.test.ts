@@ -121,6 +121,15 @@ describe('agentmesh join', () => {
     expect(await ruleOf()).not.toContain('sum');
   });
 
+  it('refuses the name of a service of another kind, and a second root of an app', async () => {
+    const refused = (...words: string[]) => expect(command('join', ...words)).rejects;
+    await refused('desk', '--kind', 'tool').toThrow(
+      'the mesh has a service desk already, a service of kind agent',
+    );
+    await refused('gateway', '--kind', 'agent').toThrow('the mesh has a service gateway already');
+    await refused('bad', '--kind', 'agent', '--app', 'shop').toThrow('agent desk is the root of app shop');
+  });
+
   it('names the program of a publisher, whose help and errors are no tracebacks', async () => {
     const [first, program] = await command('join', 'sender', '--kind', 'publisher', '--agents', 'desk');
     expect(first).toContain('publisher_sender has joined');
