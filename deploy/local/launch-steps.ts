@@ -23,6 +23,10 @@ export function assertSettings(env: NodeJS.ProcessEnv): void {
     const result = each.read(env[each.env]);
     if ('problem' in result) throw new Error(`${each.env} ${result.problem}`);
   }
+  if (env.MESH_HEALTH_PORT !== undefined)
+    throw new Error(
+      'MESH_HEALTH_PORT is not read here, where many processes share one machine; leave it out, and set MESH_METRICS=otlp to send their metrics to a receiver',
+    );
 }
 
 export async function startAll(

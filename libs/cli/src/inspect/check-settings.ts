@@ -21,7 +21,7 @@ export function checkSettings({ mesh }: Pick<Surroundings, 'mesh'>): Checked & {
     }),
   );
   return {
-    facts: [`the mesh is that of ${source}`],
+    facts: [`the settings come from ${source}`],
     findings: [...findings, ...fileFindings(source)],
     config,
   };

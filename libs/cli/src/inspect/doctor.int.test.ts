@@ -61,7 +61,7 @@ describe('agentmesh doctor', () => {
     const env = await startMesh();
     const lines = await linesOf({ env }, ['doctor']);
     expect(lines).toEqual([
-      'the mesh is that of the environment',
+      'the settings come from the environment',
       expect.stringMatching(/^Redis \d/),
       expect.stringMatching(/^NATS 2\./),
       'no problem was found',

@@ -69,7 +69,15 @@ describe('the commands for canaries', () => {
       expect.stringContaining('0 % of the sessions'),
       expect.stringContaining('no replica of 2.0.1 is up'),
     ]);
+    const foundByDoctor = async () => (await command('doctor')).filter((line) => /canary/.test(line));
+    expect(await foundByDoctor()).toEqual([
+      expect.stringContaining('2.0.1 is the canary of agent desk and gets the runs of 0 %'),
+      expect.stringContaining('no replica of desk has version 2.0.1, its canary'),
+      expect.stringContaining('the canary proves nothing'),
+      expect.stringContaining('agentmesh canary end desk'),
+    ]);
     expect(await command('canary', 'set', 'desk', '2.0.0', '100')).toHaveLength(1);
+    expect(await foundByDoctor()).toHaveLength(1);
     // The replicas hear of the share one by one.
     const isMoved = async () => [...(await versions())].join() === '2.0.0';
     await until(isMoved, { timeoutMs: 20_000 });
