@@ -1,5 +1,6 @@
 import type { AgentCard, Canary } from '@agentmesh/protocol';
 import type { Mesh } from '../mesh/mesh.ts';
+import { announceCard } from './announce-card.ts';
 
 /**
  * Writes the card of an agent, and while the agent has a canary writes only the card of the leading version: the
@@ -16,7 +17,7 @@ export async function keepCard(
     !canary || canary.ending || (canary.version === version) === (canary.percent === 100);
   let seen = bus.directory.canary(name);
   // Any card is better than none.
-  if (leads(seen) || !bus.directory.get('agent', name)) await bus.announce(card);
+  if (leads(seen) || !bus.directory.get('agent', name)) await announceCard({ bus, log }, card);
   return bus.directory.watch(() => {
     const canary = bus.directory.canary(name);
     if (canary === seen) return;

@@ -22,6 +22,7 @@ import { type Mesh, meshServices } from '../mesh/mesh.ts';
 import { createTally, type Tally, withOutcome } from '../mesh/outcomes.ts';
 import { stopAll } from '../mesh/stop-all.ts';
 import { readPayload } from '../messages/read-payload.ts';
+import { announceCard } from './announce-card.ts';
 
 export interface ServeToolOptions extends InvocationServices {
   /** The version that the card shows; default 0.0.0. */
@@ -92,7 +93,7 @@ export async function serveTool(
   const stopping = new AbortController();
   const subject = mesh.subjects.toolCall(name);
   const declaration = tool.getDeclaration();
-  await mesh.bus.announce({
+  await announceCard(mesh, {
     kind: 'tool',
     name,
     description,
