@@ -16,7 +16,9 @@ class Desk extends BaseAgent {
 
 describe('the commands for canaries', () => {
   const owners = new AsyncDisposableStack();
-  const log = createLogger({ service: 'test', replica: 'test', level: 'fatal' });
+  const lines: string[] = [];
+  const destination = { write: (line: string) => void lines.push(line) };
+  const log = createLogger({ service: 'test', replica: 'test', level: 'warn', destination });
   let env: Record<string, string> = {};
   let client: ConnectedMesh;
 
@@ -98,6 +100,7 @@ describe('the commands for canaries', () => {
     expect(await command('canary', 'end', 'desk')).toEqual(['desk has no canary any more']);
     expect(await consumers()).toEqual(['desk', 'idle']);
     expect(await versions()).toEqual(new Set(['2.0.0']));
+    expect(lines).toEqual([]);
     await next.stop();
   }, 60_000);
 
