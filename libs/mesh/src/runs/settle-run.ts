@@ -138,13 +138,16 @@ async function fail(
   if (isRefused(error) && isUnsaid(run, delivery)) return await refuse(served, run, delivery, error);
   // The run found no session. One that is made anew meanwhile is not its own.
   if (foundNoSession(delivery, error)) return await endAlone(served.mesh, run, delivery, error);
-  await endAsFailed(served.mesh, run, { ...delivery, agent: served.agent.name }, error);
+  const { agent, version } = served;
+  await endAsFailed(served.mesh, run, { ...delivery, agent: agent.name, version }, error);
   return done;
 }
 
 /** A failed delivery: the agent that had it, the session that it has read, and the fencing token. */
 interface FailedDelivery {
   agent: string;
+  /** The version of the replica, where one of the agent itself ends the run. */
+  version?: string | undefined;
   carrier: Headers;
   token: number | undefined;
   session?: Session | undefined;
@@ -159,7 +162,7 @@ interface FailedDelivery {
 export async function endAsFailed(
   mesh: Mesh,
   run: Run,
-  { agent, carrier, ...delivery }: FailedDelivery,
+  { agent, version, carrier, ...delivery }: FailedDelivery,
   error: MeshError,
 ): Promise<void> {
   const { invocationId, resume } = run;
@@ -181,7 +184,7 @@ export async function endAsFailed(
       errorMessage: error.message,
       ...(open.length > 0 && { actions: { closedCalls: open.map(({ id }) => id) } }),
     });
-    stampReplica(mesh)(failure);
+    stampReplica(mesh, { version })(failure);
     // One step: either all of it is true, or another end of the run.
     const committed = await sessions.appendEvent({ session, event: failure, end: { resume, as: end } });
     await publishEvent(mesh, session, committed, carrier);

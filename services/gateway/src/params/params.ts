@@ -26,7 +26,7 @@ const invocationParams = z.object({ invocation: z.string().min(1) });
 /** A number of a query, from 0. */
 export const wholeNumber = z
   .string('must be given once')
-  .regex(/^\d{1,15}$/, 'must be a whole number')
+  .regex(/^\d{1,15}$/, 'must be a whole number, of at most 15 digits')
   .transform(Number);
 
 const pageAllowed = 'must be 1 to 1000';
