@@ -4,6 +4,7 @@ import type { IncomingRequest, Started } from '@agentmesh/bus';
 import {
   assertOptions,
   type Caller,
+  type CardInput,
   type Frame,
   type OptionNames,
   type ToolCall,
@@ -22,6 +23,7 @@ import { type Mesh, meshServices } from '../mesh/mesh.ts';
 import { createTally, type Tally, withOutcome } from '../mesh/outcomes.ts';
 import { stopAll } from '../mesh/stop-all.ts';
 import { readPayload } from '../messages/read-payload.ts';
+import { restoreCard } from './keep-card.ts';
 
 export interface ServeToolOptions extends InvocationServices {
   /** The version that the card shows; default 0.0.0. */
@@ -92,7 +94,7 @@ export async function serveTool(
   const stopping = new AbortController();
   const subject = mesh.subjects.toolCall(name);
   const declaration = tool.getDeclaration();
-  await mesh.bus.announce({
+  const card: CardInput = {
     kind: 'tool',
     name,
     description,
@@ -102,7 +104,9 @@ export async function serveTool(
     usesArtifacts: tool.usesArtifacts,
     usesCredentials: tool.credentialKeys.length > 0,
     ...(answerWithinMs !== undefined && { answerWithinMs }),
-  });
+  };
+  await mesh.bus.announce(card);
+  const endLooks = restoreCard(mesh, card);
   const cancellations = await listenForCancellations(mesh);
   const inHand = createWorkInHand();
   const takeWork = createTakeWork(mesh, name);
@@ -141,6 +145,7 @@ export async function serveTool(
   mesh.log.info({ tool: name, maxInFlight }, 'serving tool');
   return {
     async stop({ graceMs = 25_000 } = {}) {
+      endLooks();
       const graceEnds = performance.now() + graceMs;
       await Promise.all([
         stopAll([registration, calls], graceMs, stopping),
