@@ -64,7 +64,7 @@ describe.each(forms)('with accounts in the %s form', (form) => {
     short.set('Nats-TTL', '1s');
     await own.request(card, '{}', { headers: short, timeout: 5_000 });
     const { messages } = await readContents(stage.operator);
-    expect([...messages.keys()]).toEqual([...before.messages.keys()]);
+    expect(new Set(messages.keys())).toEqual(new Set(before.messages.keys()));
   }, 120_000);
 
   it('a service that floods the audit records or the dead letters removes its own alone', async () => {

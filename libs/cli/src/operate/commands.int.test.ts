@@ -175,9 +175,7 @@ describe('the operator command', () => {
     expect(await command('orphans', 'list')).toEqual(['there are none']);
     const letters = await command('dead-letters', 'list');
     expect(letters).toHaveLength(1);
-    expect(letters[0]).toContain(
-      'mesh.v1.agent.nobody.run.s  by operator nobody  0 deliveries  not_found',
-    );
+    expect(letters[0]).toContain('mesh.v1.agent.nobody.run.s  by operator nobody  0 deliveries  not_found');
     for (const line of letters) await command('dead-letters', 'remove', line.split(' ')[0] ?? '');
     await expect(command('orphans', 'bury', 'mesh.v1.agent.solo.run.*')).rejects.toMatchObject({
       code: 'not_found',

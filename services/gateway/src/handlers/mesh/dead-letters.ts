@@ -17,7 +17,9 @@ const summary = {
   writer: z
     .object({ kind: z.enum(['agent', 'tool', 'operator']), name: z.string() })
     .describe('the service that wrote the letter, as NATS knows it'),
-  isForeign: z.boolean().describe('true when the message is of no queue of the writer: perhaps forged, and not replayed'),
+  isForeign: z
+    .boolean()
+    .describe('true when the message is of no queue of the writer: perhaps forged, and not replayed'),
   subject: z.string(),
   time: z.number().describe('in ms since 1970'),
   error: z.looseObject({ code: z.string(), message: z.string() }),
