@@ -151,6 +151,7 @@ describe('the console, while runs go on', () => {
     await open('dead-letters');
     const letter = page.getByRole('listitem', { name: /^dead letter/ });
     await letter.getByText('the disk was full').waitFor();
+    await letter.getByText('written by agent weather_agent').waitFor();
     await letter.getByRole('button', { name: 'Show the message' }).click();
     await letter.getByText('How is the weather in Paris?').waitFor();
     await shoot('dead-letters');

@@ -222,6 +222,8 @@ describe('dead letters', () => {
       (await get<{ deadLetters: { seq: number }[] }>('/mesh/dead-letters')).deadLetters;
     const [first, second] = await list();
     expect(first).toMatchObject({
+      writer: { kind: 'agent', name: 'weather_agent' },
+      isForeign: false,
       app: 'weather_app',
       user: 'u1',
       session,

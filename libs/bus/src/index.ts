@@ -55,7 +55,7 @@ export type { ServiceStats } from './nats/operator/service-stats.ts';
 export { openServiceStats } from './nats/operator/service-stats.ts';
 export type { OperatorOptions, StoredCards } from './nats/operator/stored-cards.ts';
 export { openCards } from './nats/operator/stored-cards.ts';
-export type { DeadLetters, StoredDeadLetter } from './nats/operator/stored-dead-letters.ts';
+export type { DeadLetters, LetterWriter, StoredDeadLetter } from './nats/operator/stored-dead-letters.ts';
 export type {
   Ghost,
   GhostVerdict,

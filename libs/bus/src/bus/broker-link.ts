@@ -125,7 +125,8 @@ export interface BrokerLink {
    */
   ackFloor(queue: QueueName): Promise<number | undefined>;
 
-  putCard(key: string, bytes: Uint8Array): Promise<void>;
+  /** @param onlyIfAbsent true to write nothing where the key has a card, or the mark of its removal */
+  putCard(key: string, bytes: Uint8Array, onlyIfAbsent?: boolean): Promise<void>;
 
   /** @param isWrittenOnce true for a bucket in which the first record of an object counts, and no later one */
   objects(bucket: string, isWrittenOnce?: boolean): ObjectBucket;

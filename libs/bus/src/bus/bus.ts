@@ -220,8 +220,13 @@ export interface Bus extends AsyncDisposable {
     options: ConsumeOptions,
   ): Promise<Started>;
 
-  /** Writes the card of a service. The card stays when the service stops. */
-  announce(card: CardInput): Promise<void>;
+  /**
+   * Writes the card of a service. The card stays when the service stops.
+   *
+   * @param options.onlyIfAbsent true to write nothing where the bucket has a card of the service, or the mark of its
+   * removal by an operator; default false
+   */
+  announce(card: CardInput, options?: { onlyIfAbsent?: boolean }): Promise<void>;
   readonly directory: Directory;
 
   /** Opens a bucket of bytes of any length, which the provisioning step has made. */

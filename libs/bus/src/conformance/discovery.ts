@@ -40,6 +40,21 @@ export function describeDiscovery({ connect, openLink, provision, kill, name }: 
       expect(told).toBe(1);
     });
 
+    it('are written where they are absent, and replace no card that is there', async () => {
+      await provision([]);
+      const [there, absent] = [name('there'), name('absent')];
+      const [writer, reader] = await Promise.all([connect('writer'), connect('reader')]);
+      await writer.announce(agentCard(there, 'first'));
+      await writer.announce(agentCard(there, 'second'), { onlyIfAbsent: true });
+      await writer.announce(agentCard(absent, 'third'), { onlyIfAbsent: true });
+      await until(() => reader.directory.get('agent', absent)?.description === 'third');
+      expect(reader.directory.get('agent', there)?.description).toBe('first');
+      const later = await connect('later');
+      expect(later.directory.get('agent', there)?.description).toBe('first');
+      await writer.announce(agentCard(there, 'second'));
+      await until(() => reader.directory.get('agent', there)?.description === 'second');
+    });
+
     it('are left out and reported when they cannot be read or lie under the key of another', async () => {
       await provision([]);
       const [good, bad, liar] = [name('good'), name('bad'), name('liar')];

@@ -144,11 +144,11 @@ export function createBus(parts: BusParts): Bus {
     consumeOperations: (name, handler, options) => work({ kind: 'operation', name }, handler, options),
     consumeJobs: (name, handler, options) => work({ kind: 'job', name }, handler, options),
 
-    async announce(card) {
+    async announce(card, { onlyIfAbsent = false } = {}) {
       parse(cardSchema, card, `the card of ${card.kind} ${card.name}`);
       const bytes = encodeJson({ ...card, replica } satisfies StoredCard);
       await whenConnected(link);
-      await link.putCard(subjects.cardKey(card.kind, card.name), bytes);
+      await link.putCard(subjects.cardKey(card.kind, card.name), bytes, onlyIfAbsent);
     },
 
     objects: (bucket) => link.objects(bucket),

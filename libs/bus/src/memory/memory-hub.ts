@@ -101,6 +101,12 @@ export class MemoryHub {
     this.#queues.remove(subject);
   }
 
+  /** Loses all cards, as a server does that loses its disk. */
+  loseCards(): void {
+    for (const sink of this.#sinks) for (const key of this.#cards.keys()) sink.delete(key);
+    this.#cards.clear();
+  }
+
   /** Opens a connection without our code above it, as a client in another language has it. */
   openLink(service: string): BrokerLink {
     return this.#open(service);
@@ -111,12 +117,14 @@ export class MemoryHub {
       broker: this.#broker,
       queues: this.#queues,
       buckets: this.#buckets,
-      putCard: (key: string, bytes: Uint8Array) => this.#putCard(key, bytes),
+      putCard: (key: string, bytes: Uint8Array, onlyIfAbsent?: boolean) =>
+        this.#putCard(key, bytes, onlyIfAbsent),
     };
     return createMemoryLink(parts, this.#subjects, service);
   }
 
-  #putCard(key: string, bytes: Uint8Array): void {
+  #putCard(key: string, bytes: Uint8Array, onlyIfAbsent = false): void {
+    if (onlyIfAbsent && this.#cards.has(key)) return;
     this.#cards.set(key, bytes.slice());
     for (const sink of this.#sinks) queueMicrotask(() => sink.set(key, bytes));
   }

@@ -12,7 +12,7 @@ export interface HubParts {
   broker: Broker;
   queues: WorkQueues;
   buckets: MemoryBuckets;
-  putCard(key: string, bytes: Uint8Array): void;
+  putCard(key: string, bytes: Uint8Array, onlyIfAbsent?: boolean): void;
 }
 
 /** A connection to a hub. */
@@ -95,7 +95,7 @@ export function createMemoryLink(hub: HubParts, subjects: Subjects, service: str
     isSlowWithPatterns: false,
     tellsAbsence: true,
     nextWork: async (_kind, subject, from) => hub.queues.next(subject, from),
-    putCard: async (key, bytes) => hub.putCard(key, bytes),
+    putCard: async (key, bytes, onlyIfAbsent) => hub.putCard(key, bytes, onlyIfAbsent),
     objects: (bucket) => hub.buckets.objects(bucket),
     records: (bucket) => hub.buckets.records(bucket),
     close: async () => end(),

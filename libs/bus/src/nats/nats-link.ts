@@ -85,7 +85,8 @@ export function createNatsLink({ connection, subjects, inbox, onError }: NatsLin
     objects: (bucket, isWrittenOnce = false) =>
       openObjects({ connection, link, bucket, isWrittenOnce, expectDenied: status.expectDenied }),
     records: (bucket) => openRecords(connection, link, bucket, status.expectDenied),
-    putCard: (key, bytes) => putCard(connection, link, subjects.cardBucket, key, bytes),
+    putCard: (key, bytes, onlyIfAbsent) =>
+      putCard(connection, link, subjects.cardBucket, key, bytes, onlyIfAbsent),
     async close() {
       const timer = setTimeout(() => void connection.close(), closeMs);
       if (status.connected) await connection.drain().catch(() => {});

@@ -66,9 +66,9 @@ describe('the operator command', () => {
     await queues.remove({ kind: 'run', name: 'nobody' });
   }
 
-  const bury = (payload: unknown, id: string) =>
+  const bury = (payload: unknown, id: string, writer = 'solo') =>
     mesh.bus.enqueue(
-      mesh.subjects.dead('agent', 'solo'),
+      mesh.subjects.dead('agent', writer),
       {
         subject: mesh.subjects.agentRun('solo', 's'),
         payload,
@@ -86,13 +86,15 @@ describe('the operator command', () => {
     await bury({ invocationId: 'e-1', app: 'app', user: 'u', session: 's', message: 'hi' }, 'one');
     await bury('rubbish', 'two');
     expect(await command('dead-letters', 'list')).toEqual([
-      '1  2023-11-14T22:13:20.000Z  mesh.v1.agent.solo.run.s  6 deliveries  internal: it failed',
-      '2  2023-11-14T22:13:20.000Z  mesh.v1.agent.solo.run.s  6 deliveries  internal: it failed',
+      '1  2023-11-14T22:13:20.000Z  mesh.v1.agent.solo.run.s  by agent solo  6 deliveries  internal: it failed',
+      '2  2023-11-14T22:13:20.000Z  mesh.v1.agent.solo.run.s  by agent solo  6 deliveries  internal: it failed',
     ]);
     expect(await command('dead-letters', 'list', '1')).toHaveLength(1);
     expect(await json('dead-letters', 'list', '1')).toEqual([[expect.objectContaining({ seq: 2 })]]);
     expect(JSON.parse((await command('dead-letters', 'show', '2')).join(''))).toMatchObject({
       seq: 2,
+      writer: { kind: 'agent', name: 'solo' },
+      isForeign: false,
       letter: { payload: 'rubbish', attempts: 6 },
     });
     expect((await command('dead-letters', 'replay', '1'))[0]).toMatch(
@@ -115,6 +117,21 @@ describe('the operator command', () => {
         'there is no dead letter 99; list them to see which there are',
       );
     expect(await command('dead-letters', 'list')).toEqual(['there are none']);
+  });
+
+  it('shows who wrote a dead letter, and replays none about the work of others', async () => {
+    const run = { invocationId: 'e-1', app: 'app', user: 'u', session: 's', message: 'hi' };
+    await bury(run, 'forged', 'other');
+    const [line = ''] = await command('dead-letters', 'list');
+    expect(line).toContain('by agent other (not of its queue: perhaps forged)  6 deliveries');
+    const seq = line.split(' ')[0] ?? '';
+    await expect(command('dead-letters', 'replay', seq)).rejects.toMatchObject({
+      code: 'permission_denied',
+      message: expect.stringContaining(
+        'agent other wrote it about mesh.v1.agent.solo.run.s, which is not its own work',
+      ),
+    });
+    await command('dead-letters', 'remove', seq);
   });
 
   it('lists cards, and removes those of services that are gone', async () => {
@@ -158,7 +175,7 @@ describe('the operator command', () => {
     expect(await command('orphans', 'list')).toEqual(['there are none']);
     const letters = await command('dead-letters', 'list');
     expect(letters).toHaveLength(1);
-    expect(letters[0]).toContain('mesh.v1.agent.nobody.run.s  0 deliveries  not_found');
+    expect(letters[0]).toContain('mesh.v1.agent.nobody.run.s  by operator nobody  0 deliveries  not_found');
     for (const line of letters) await command('dead-letters', 'remove', line.split(' ')[0] ?? '');
     await expect(command('orphans', 'bury', 'mesh.v1.agent.solo.run.*')).rejects.toMatchObject({
       code: 'not_found',

@@ -32,7 +32,7 @@ export const operatorCommands: Commands = {
       withLetters(around, async (letters) => {
         const stored = await letters.get(wholeNumber(seq));
         return await withMesh(around, async (mesh) => {
-          const { invocationId, agent } = await replayDeadLetter(mesh, stored.letter);
+          const { invocationId, agent } = await replayDeadLetter(mesh, stored);
           await letters.remove(stored.seq);
           const lines = [`invocation ${invocationId} of agent ${agent} has begun`];
           return { lines, json: { invocationId, agent } };
@@ -144,7 +144,8 @@ function wholeNumber(text = ''): number {
   throw new Misuse(`${JSON.stringify(text)} is no number of a dead letter`);
 }
 
-function summaryOf({ seq, letter }: StoredDeadLetter): string {
+function summaryOf({ seq, writer, isForeign, letter }: StoredDeadLetter): string {
   const { subject, attempts, error, time } = letter;
-  return `${seq}  ${new Date(time).toISOString()}  ${subject}  ${attempts} deliveries  ${error.code}: ${error.message}`;
+  const by = `by ${writer.kind} ${writer.name}${isForeign ? ' (not of its queue: perhaps forged)' : ''}`;
+  return `${seq}  ${new Date(time).toISOString()}  ${subject}  ${by}  ${attempts} deliveries  ${error.code}: ${error.message}`;
 }

@@ -45,7 +45,7 @@ export function publisherCheck(mesh: Mesh, app: string): (subject: string) => Ne
  * Returns the agents that may have a session of an app: the trees of the agents that serve the app, and of the
  * agent without an app whose name the app has.
  */
-function agentsOf(mesh: Mesh, app: string): Set<string> {
+export function agentsOf(mesh: Mesh, app: string): Set<string> {
   const cards = agentCards(mesh);
   const roots = cards.filter((card) => (card.app ?? card.name) === app);
   return new Set(roots.flatMap(({ name }) => [...treeOf(cards, name)]));

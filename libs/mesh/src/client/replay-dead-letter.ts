@@ -1,20 +1,35 @@
-import { type DeadLetter, decodeToken, MeshError, newSession, runCommandSchema } from '@agentmesh/protocol';
+import type { StoredDeadLetter } from '@agentmesh/bus';
+import {
+  agentOfQueue,
+  type DeadLetter,
+  decodeToken,
+  MeshError,
+  messageSchema,
+  newSession,
+  parse,
+  runCommandSchema,
+} from '@agentmesh/protocol';
 import type { Mesh } from '../mesh/mesh.ts';
+import { agentsOf } from './news-publisher.ts';
 import { type RunOptions, type StartedRun, startRun } from './start-run.ts';
 
 /**
  * Starts the run of a dead letter again, as a new invocation with the same message: the old invocation has
  * ended, and its watchers know that. Remove the letter afterwards. `signal` ends the watching of the run.
  *
+ * A letter is what its writer says, and the replay acts with the rights of the operator. It therefore starts only what
+ * the writer may start itself: a run of an app to which the agent belongs, whose message answers no question.
+ *
  * @throws MeshError `failed_precondition` for a letter without a readable run, or whose message is gone with
- * its session
+ * its session, or answers calls; `permission_denied` for a letter about a run that is not of its writer
  */
 export async function replayDeadLetter(
   mesh: Mesh,
-  letter: DeadLetter,
+  stored: StoredDeadLetter,
   { signal }: Pick<RunOptions, 'signal'> = {},
 ): Promise<StartedRun> {
-  const { command, app, user, session } = runIn(letter);
+  const { command, app, user, session } = runIn(stored.letter);
+  assertOwn(mesh, stored, app);
   const { invocationId } = command;
   const log = await mesh.sessions.getSession({ appName: app, userId: user, sessionId: session });
   const userEvent = log?.events.findLast(
@@ -27,6 +42,8 @@ export async function replayDeadLetter(
       'the message of the run is gone with its session; remove the dead letter',
     );
   }
+  if (answersCalls(message))
+    throw notReplayable('its message answers calls, and only who gives an answer may send it');
   const { stateDelta, runConfig } = command;
   return await startRun(
     mesh,
@@ -49,6 +66,25 @@ function runIn({ payload, subject }: DeadLetter) {
   if (app && user && session) return { command, app, user, session };
   const missing = Object.entries({ app, user, session }).flatMap(([name, value]) => (value ? [] : [name]));
   throw notReplayable(`its run names no ${missing.join(' and no ')}`);
+}
+
+/** @throws MeshError `permission_denied` for a letter about a run that is not of its writer */
+function assertOwn(mesh: Mesh, { seq, writer, isForeign, letter }: StoredDeadLetter, app: string): void {
+  if (writer.kind === 'operator') return;
+  if (isForeign || writer.kind !== 'agent') throw forged(seq, writer, letter.subject);
+  if (!agentsOf(mesh, app).has(agentOfQueue(writer.name))) throw forged(seq, writer, `a run of app ${app}`);
+}
+
+function forged(seq: number, { kind, name }: StoredDeadLetter['writer'], what: string): MeshError {
+  return new MeshError(
+    'permission_denied',
+    `dead letter ${seq} cannot be replayed: ${kind} ${name} wrote it about ${what}, which is not its own work; find out why, and remove it`,
+  );
+}
+
+function answersCalls(message: unknown): boolean {
+  const { parts = [] } = parse(messageSchema, message, 'the message');
+  return parts.some(({ functionResponse }) => functionResponse !== undefined);
 }
 
 function notReplayable(reason: string): MeshError {

@@ -4,6 +4,7 @@ import type { IncomingRequest, Started } from '@agentmesh/bus';
 import {
   assertOptions,
   type Caller,
+  type CardInput,
   type Frame,
   type OptionNames,
   type ToolCall,
@@ -23,6 +24,7 @@ import { createTally, type Tally, withOutcome } from '../mesh/outcomes.ts';
 import { stopAll } from '../mesh/stop-all.ts';
 import { readPayload } from '../messages/read-payload.ts';
 import { announceCard } from './announce-card.ts';
+import { restoreCard } from './keep-card.ts';
 
 export interface ServeToolOptions extends InvocationServices {
   /** The version that the card shows; default 0.0.0. */
@@ -93,7 +95,7 @@ export async function serveTool(
   const stopping = new AbortController();
   const subject = mesh.subjects.toolCall(name);
   const declaration = tool.getDeclaration();
-  await announceCard(mesh, {
+  const card: CardInput = {
     kind: 'tool',
     name,
     description,
@@ -103,7 +105,9 @@ export async function serveTool(
     usesArtifacts: tool.usesArtifacts,
     usesCredentials: tool.credentialKeys.length > 0,
     ...(answerWithinMs !== undefined && { answerWithinMs }),
-  });
+  };
+  const isStored = await announceCard(mesh, card);
+  const endLooks = restoreCard(mesh, card, { isStored });
   const cancellations = await listenForCancellations(mesh);
   const inHand = createWorkInHand();
   const takeWork = createTakeWork(mesh, name);
@@ -142,6 +146,7 @@ export async function serveTool(
   mesh.log.info({ tool: name, maxInFlight }, 'serving tool');
   return {
     async stop({ graceMs = 25_000 } = {}) {
+      endLooks();
       const graceEnds = performance.now() + graceMs;
       await Promise.all([
         stopAll([registration, calls], graceMs, stopping),

@@ -103,8 +103,11 @@ export function subjects(namespace = 'mesh') {
     /** For the request to all processes that work on an invocation to end it. The last token is as for events. */
     invocationCancel: (invocationId: NameOrEvery, service: NameOrEvery) =>
       `${root}.invocation.${one(invocationId)}.cancel.${named(service)}`,
-    /** For dead letters: a JetStream stream, for operators. */
-    dead: (kind: ServiceKind, name: NameOrEvery) => `${root}.dead.${kind}.${named(name)}`,
+    /**
+     * For dead letters: a JetStream stream, for operators. A service writes under its own kind and name. Only the
+     * operator writes under `operator`, with the name of the service that did not take the message.
+     */
+    dead: (writer: ServiceKind | 'operator', name: NameOrEvery) => `${root}.dead.${writer}.${named(name)}`,
     /** For security decisions: a JetStream stream, for operators. A service publishes under its own name. */
     audit: (service: NameOrEvery) => `${root}.audit.${named(service)}`,
     /**

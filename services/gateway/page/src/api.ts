@@ -92,6 +92,8 @@ export interface Waterfall {
 
 export interface DeadLetter {
   seq: number;
+  writer: { kind: string; name: string };
+  isForeign: boolean;
   subject: string;
   time: number;
   error: { code: string; message: string };

@@ -54,7 +54,8 @@ interface LetterProps {
 }
 
 function Letter({ letter, onReplayed, onRemoved }: LetterProps) {
-  const { seq, subject, time, error, attempts, replica, app, user, session, invocationId } = letter;
+  const { seq, writer, isForeign, subject, time, error, attempts, replica } = letter;
+  const { app, user, session, invocationId } = letter;
   const [content, setContent] = useState<DeadLetter>();
   const [isSure, setSure] = useState(false);
   const { isBusy, error: failure, act } = useAct();
@@ -74,8 +75,14 @@ function Letter({ letter, onReplayed, onRemoved }: LetterProps) {
         )}
       </p>
       <p class="question">{error.message}</p>
+      {isForeign && (
+        <p class="question">
+          {writer.kind} {writer.name} wrote this about work that is not its own. The letter may be forged, and
+          is not replayed.
+        </p>
+      )}
       <p class="hint mono">
-        {subject}
+        {subject} · written by {writer.kind} {writer.name}
         {replica !== '' && ` · given up by ${replica}`}
         {invocationId !== undefined && ` · ${invocationId}`}
       </p>
@@ -84,7 +91,7 @@ function Letter({ letter, onReplayed, onRemoved }: LetterProps) {
         <button
           type="button"
           class="main"
-          disabled={isBusy}
+          disabled={isBusy || isForeign}
           onClick={() =>
             act(async () => {
               const answer = (await (await send('POST', `${path}/replay`)).json()) as {

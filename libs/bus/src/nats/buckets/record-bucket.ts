@@ -1,14 +1,14 @@
 import { MeshError } from '@agentmesh/protocol';
-import { JetStreamApiError, jetstream } from '@nats-io/jetstream';
+import { jetstream } from '@nats-io/jetstream';
 import { headers, type NatsConnection } from '@nats-io/nats-core';
 import type { BrokerLink } from '../../bus/broker-link.ts';
 import type { RecordBucket } from '../../bus/buckets.ts';
 import { untilStored } from '../wire/enqueue.ts';
 import { messageOrNone, streamApi } from '../wire/jetstream-api.ts';
+import { isWrongSequence } from '../wire/nats-errors.ts';
 import { isRemoval, keyOf } from './card-bucket.ts';
 
 const attemptMs = 2_000;
-const wrongLastSequence = 10071;
 
 /**
  * Opens a key-value bucket of NATS as a {@link RecordBucket}. It needs no consumers, and a removed key leaves
@@ -96,8 +96,4 @@ export function openRecords(
       return keys.filter((key) => key !== undefined);
     },
   };
-}
-
-function isWrongSequence(thrown: unknown): boolean {
-  return thrown instanceof JetStreamApiError && thrown.code === wrongLastSequence;
 }

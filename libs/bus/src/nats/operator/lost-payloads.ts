@@ -46,8 +46,8 @@ async function* usedPayloads(manager: JetStreamManager, names: Subjects): AsyncG
   for (const kind of ['run', 'operation', 'job'] as const)
     for await (const message of messagesOf(manager, names.workStream(kind), names.workSubject(kind, every)))
       yield* idIn(message.header.get(header.claim));
-  for (const owner of ['agent', 'tool'] as const)
-    for await (const message of messagesOf(manager, names.deadStream, names.dead(owner, every))) {
+  for (const writer of ['agent', 'tool', 'operator'] as const)
+    for await (const message of messagesOf(manager, names.deadStream, names.dead(writer, every))) {
       yield* idIn(message.header.get(header.claim));
       // The letter of an operator has the headers of the message, and no payload.
       yield* idIn(headersOfLetter(message)[header.claim]);

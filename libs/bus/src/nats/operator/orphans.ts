@@ -4,7 +4,6 @@ import {
   every,
   header,
   type QueueKind,
-  type ServiceKind,
   type Subjects,
   subjects,
 } from '@agentmesh/protocol';
@@ -132,7 +131,7 @@ async function firstOf(
 }
 
 /**
- * Publishes a dead letter, as a service does when it gives up. Its id keeps a second attempt from making a
+ * Publishes a dead letter, in the operator's name: no service may write there. Its id keeps a second attempt from making a
  * second letter.
  */
 async function publishLetter(
@@ -141,7 +140,6 @@ async function publishLetter(
   kind: QueueKind,
   message: StoredMsg,
 ): Promise<void> {
-  const owner: ServiceKind = kind === 'job' ? 'tool' : 'agent';
   const letter: DeadLetter = {
     subject: message.subject,
     payload: payloadOf(message),
@@ -151,7 +149,8 @@ async function publishLetter(
     replica: 'operator',
     time: Date.now(),
   };
-  await jetstream(connection).publish(names.dead(owner, nameIn(message.subject)), JSON.stringify(letter), {
+  const subject = names.dead('operator', nameIn(message.subject));
+  await jetstream(connection).publish(subject, JSON.stringify(letter), {
     msgID: `orphan:${message.header.get(header.messageId) || `${kind}:${message.seq}`}`,
   });
 }

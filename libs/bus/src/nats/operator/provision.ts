@@ -23,10 +23,11 @@ import { Kvm } from '@nats-io/kv';
 import { type NatsConnection, nanos } from '@nats-io/nats-core';
 import { dial } from '../wire/dial.ts';
 import { type NatsAddress, natsAddressNames } from '../wire/nats-address.ts';
-import { fromNats, isNobodyThere, isTaken, isTimeout, jetStreamOff } from '../wire/nats-errors.ts';
+import { fromNats, isNobodyThere, isTimeout, jetStreamOff } from '../wire/nats-errors.ts';
 import { defaultAckWaitMs } from '../work/work-consumer.ts';
 import { putQueues, workSubjects } from '../work/work-subjects.ts';
 import { putCardBucket } from './put-card-bucket.ts';
+import { duplicateWindowMs, putStream } from './put-stream.ts';
 
 export interface ProvisionOptions extends NatsAddress {
   /** Default `mesh`. */
@@ -68,10 +69,12 @@ const optionNames: OptionNames<ProvisionOptions> = {
   connectTimeoutMs: true,
 };
 
-/** The time within which a repeated message id is a duplicate, in ms; the default of nats-server. */
-const duplicateWindowMs = 120_000;
 const deadLetterAgeMs = 30 * 86_400_000;
-const deadLetters = 100_000;
+/**
+ * The number of dead letters of one service. The number of all has no limit: each service has one subject, and a
+ * service that writes too many must not remove those of others.
+ */
+const deadLettersOfService = 20_000;
 /** The number of messages of all queues of a kind that may wait. */
 const workItems = 1_000_000;
 /**
@@ -79,11 +82,15 @@ const workItems = 1_000_000;
  * make their sessions, the updates of one call, and the jobs of one tool.
  */
 const workItemsPerSubject: Record<QueueKind, number> = { run: 10_000, operation: 10_000, job: 100_000 };
-/** The limits of the stream of security decisions: 90 days, and 64 MiB, which are over 100,000 decisions. */
+/**
+ * The limits of the stream of security decisions. Those by number are for one service, as for dead letters. There is
+ * none in bytes: nats-server would reserve it at once, in each mesh.
+ */
 const auditAgeMs = 90 * 86_400_000;
-/** Limits by number: nats-server would reserve a limit in bytes at once, in each mesh. */
-const auditRecords = 200_000;
+const auditRecordsOfService = 200_000;
 const auditRecordBytes = 16 * 1024;
+/** No limit of a stream. */
+const unlimited = -1;
 /**
  * The times to live of large payloads that nobody deletes; the receiver of a payload deletes it at once. All
  * listeners have read news by then; work lives as long as a dead letter.
@@ -183,7 +190,7 @@ async function putWorkStream(
 
 /**
  * Makes or updates the stream of dead letters. Dead letters stay until an operator removes them, or until
- * they are too old. When there are too many, the oldest go.
+ * they are too old. When a service has too many, its oldest go.
  */
 async function putDeadStream(
   manager: JetStreamManager,
@@ -193,16 +200,18 @@ async function putDeadStream(
   await putStream(manager, {
     ...limits,
     name: names.deadStream,
-    subjects: [names.dead('agent', every), names.dead('tool', every)],
+    subjects: (['agent', 'tool', 'operator'] as const).map((writer) => names.dead(writer, every)),
     retention: RetentionPolicy.Limits,
     max_age: nanos(deadLetterAgeMs),
-    max_msgs: deadLetters,
+    discard: DiscardPolicy.Old,
+    max_msgs: unlimited,
+    max_msgs_per_subject: deadLettersOfService,
     duplicate_window: nanos(duplicateWindowMs),
     deny_purge: true,
   });
 }
 
-/** Makes or updates the stream of security decisions. When it is full, the oldest decisions go. */
+/** Makes or updates the stream of security decisions. When a service has too many, its oldest decisions go. */
 async function putAuditStream(
   manager: JetStreamManager,
   names: Subjects,
@@ -215,7 +224,8 @@ async function putAuditStream(
     retention: RetentionPolicy.Limits,
     discard: DiscardPolicy.Old,
     max_age: nanos(auditAgeMs),
-    max_msgs: auditRecords,
+    max_msgs: unlimited,
+    max_msgs_per_subject: auditRecordsOfService,
     max_msg_size: auditRecordBytes,
     duplicate_window: nanos(duplicateWindowMs),
     deny_delete: true,
@@ -242,16 +252,4 @@ async function putObjectStream(
     allow_direct: true,
     duplicate_window: nanos(duplicateWindowMs),
   });
-}
-
-async function putStream(
-  manager: JetStreamManager,
-  config: Partial<StreamConfig> & { name: string },
-): Promise<void> {
-  try {
-    await manager.streams.add(config);
-  } catch (thrown) {
-    if (!isTaken(thrown)) throw thrown;
-    await manager.streams.update(config.name, config);
-  }
 }

@@ -1,25 +1,50 @@
 import type { Subjects } from '@agentmesh/protocol';
-import { JetStreamApiError, type JetStreamManager, type StorageType } from '@nats-io/jetstream';
+import {
+  DiscardPolicy,
+  JetStreamApiError,
+  type JetStreamManager,
+  RetentionPolicy,
+  type StorageType,
+} from '@nats-io/jetstream';
 import { Kvm } from '@nats-io/kv';
-import type { NatsConnection } from '@nats-io/nats-core';
+import { type NatsConnection, nanos } from '@nats-io/nats-core';
 import { readBucket, republishOf } from '../buckets/card-bucket.ts';
 import { isMissing } from '../wire/nats-errors.ts';
+import { duplicateWindowMs, putStream } from './put-stream.ts';
 
 /**
- * Makes the bucket of cards, whose changes the server publishes. A bucket that does not publish them is made
- * anew with its cards, because nats-server 2.9 cannot add this to a stream.
+ * Makes or updates the bucket of cards, whose changes the server publishes. A bucket that does not publish them is
+ * made anew with its cards, because nats-server 2.9 cannot add this to a stream.
+ *
+ * Each service writes its card here. With a rollup, its message could remove the cards of all others, so the bucket
+ * takes none: a key-value client can put and delete keys, and cannot purge them.
  */
 export async function putCardBucket(
   connection: NatsConnection,
   manager: JetStreamManager,
   subjects: Subjects,
-  storing: { storage: StorageType; replicas: number },
+  { storage, replicas }: { storage: StorageType; replicas: number },
 ): Promise<void> {
   const { cardBucket } = subjects;
-  const republish = republishOf(subjects);
+  const name = `KV_${cardBucket}`;
   const cards = await cardsOfSilentBucket(connection, manager, cardBucket);
-  if (cards) await manager.streams.delete(`KV_${cardBucket}`);
-  const bucket = await new Kvm(connection).create(cardBucket, { history: 1, republish, ...storing });
+  if (cards) await manager.streams.delete(name);
+  await putStream(manager, {
+    name,
+    subjects: [`$KV.${cardBucket}.>`],
+    retention: RetentionPolicy.Limits,
+    storage,
+    num_replicas: replicas,
+    max_msgs_per_subject: 1,
+    discard: DiscardPolicy.New,
+    allow_rollup_hdrs: false,
+    deny_delete: true,
+    deny_purge: true,
+    allow_direct: true,
+    duplicate_window: nanos(duplicateWindowMs),
+    republish: republishOf(subjects),
+  });
+  const bucket = await new Kvm(connection).open(cardBucket);
   for (const [key, card] of cards ?? []) await bucket.put(key, card);
 }
 

@@ -1,18 +1,26 @@
-import { deadLetterSchema, MeshError, parse, type Subjects } from '@agentmesh/protocol';
+import {
+  canaryQueue,
+  deadLetterSchema,
+  decodeToken,
+  MeshError,
+  parse,
+  type Subjects,
+} from '@agentmesh/protocol';
 import { JetStreamApiError, type JetStreamManager, type StoredMsg } from '@nats-io/jetstream';
 import { messageFrom } from '../wire/jetstream-api.ts';
 import { fromNats, isMissing, provisionHint } from '../wire/nats-errors.ts';
-import type { DeadLetters, StoredDeadLetter } from './stored-dead-letters.ts';
+import type { DeadLetters, LetterWriter, StoredDeadLetter } from './stored-dead-letters.ts';
 
 /** Returns the dead letters on a connection that may read and remove messages of their stream. */
 export function readDeadLetters(
   manager: JetStreamManager,
-  { deadStream }: Subjects,
+  names: Subjects,
 ): Omit<DeadLetters, keyof AsyncDisposable> {
   const { streams } = manager;
+  const { deadStream } = names;
   const read = async (seq: number): Promise<StoredDeadLetter | undefined> => {
     const message = await orUndefined(streams.getMessage(deadStream, { seq }));
-    return message && toLetter(message);
+    return message && toLetter(names, message);
   };
   const info = async () => {
     const found = await orUndefined(streams.info(deadStream));
@@ -27,7 +35,7 @@ export function readDeadLetters(
         const place = { stream: deadStream, subject: '>', from };
         const message = await orUndefined(messageFrom(manager, place).then((found) => found ?? null));
         if (!message) break;
-        letters.push(toLetter(message));
+        letters.push(toLetter(names, message));
         from = message.seq + 1;
       }
       return letters;
@@ -47,10 +55,12 @@ export function readDeadLetters(
 }
 
 /** Reads a letter. One that cannot be read must not hide the others, so it is shown as it is. */
-function toLetter(message: StoredMsg): StoredDeadLetter {
+function toLetter(names: Subjects, message: StoredMsg): StoredDeadLetter {
   const { seq } = message;
+  const writer = writerOf(message.subject);
   try {
-    return { seq, letter: parse(deadLetterSchema, message.json(), `dead letter ${seq}`) };
+    const letter = parse(deadLetterSchema, message.json(), `dead letter ${seq}`);
+    return { seq, writer, isForeign: !isOfQueueOf(names, writer, letter.subject), letter };
   } catch (thrown) {
     const error = {
       code: 'invalid_argument',
@@ -58,9 +68,38 @@ function toLetter(message: StoredMsg): StoredDeadLetter {
     };
     const { subject, time } = message;
     const letter = { subject, payload: message.string(), headers: {}, error, attempts: 0, replica: '' };
-    return { seq, letter: { ...letter, time: time.getTime() } };
+    return { seq, writer, isForeign: false, letter: { ...letter, time: time.getTime() } };
   }
 }
+
+/** Reads the writer in the last tokens of the subject of a letter, to which only the writer's account may publish. */
+function writerOf(subject: string): LetterWriter {
+  const [kind, token = ''] = subject.split('.').slice(-2);
+  return { kind: kind === 'agent' || kind === 'tool' ? kind : 'operator', name: nameOf(token) };
+}
+
+/** Decodes a name. In a mesh without accounts anybody may publish under a token that is no name. */
+function nameOf(token: string): string {
+  try {
+    return decodeToken(token);
+  } catch {
+    return token;
+  }
+}
+
+/** Tells whether a message is of a queue of the writer. The operator buries messages of any queue. */
+function isOfQueueOf(names: Subjects, { kind, name }: LetterWriter, subject: string): boolean {
+  if (kind === 'operator') return true;
+  if (kind === 'tool') return subject === names.toolJob(name);
+  const patterns = [
+    ...[name, canaryQueue(name)].map((queue) => names.workSubject('run', queue)),
+    names.workSubject('operation', name),
+  ];
+  return patterns.some((pattern) => isIn(pattern.split('.'), subject.split('.')));
+}
+
+const isIn = (pattern: string[], tokens: string[]) =>
+  pattern.length === tokens.length && pattern.every((want, at) => want === '*' || want === tokens[at]);
 
 const noLetter = (seq: number) =>
   new MeshError('not_found', `there is no dead letter ${seq}; list them to see which there are`);

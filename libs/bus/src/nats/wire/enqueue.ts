@@ -1,6 +1,5 @@
 import { type Headers, header, MeshError } from '@agentmesh/protocol';
 import { jetstream } from '@nats-io/jetstream';
-import { Kvm } from '@nats-io/kv';
 import type { NatsConnection } from '@nats-io/nats-core';
 import type { BrokerLink, Packet } from '../../bus/broker-link.ts';
 import { pause } from '../../bus/pause.ts';
@@ -13,6 +12,7 @@ import {
   isNobodyThere,
   isNotAlone,
   isTimeout,
+  isWrongSequence,
   provisionHint,
 } from './nats-errors.ts';
 import { toNatsHeaders } from './packet.ts';
@@ -57,9 +57,16 @@ export async function putCard(
   bucket: string,
   key: string,
   bytes: Uint8Array,
+  onlyIfAbsent = false,
 ): Promise<void> {
-  const kv = await new Kvm(jetstream(connection, { timeout: attemptMs })).open(bucket);
-  await untilStored(connection, link, `write card ${key}`, () => kv.put(key, bytes));
+  const js = jetstream(connection, { timeout: attemptMs });
+  const options = onlyIfAbsent ? { expect: { lastSubjectSequence: 0 } } : {};
+  const subject = `$KV.${bucket}.${key}`;
+  try {
+    await untilStored(connection, link, `write card ${key}`, () => js.publish(subject, bytes, options));
+  } catch (thrown) {
+    if (!onlyIfAbsent || !isWrongSequence(MeshError.from(thrown).cause)) throw thrown;
+  }
 }
 
 /**

@@ -135,3 +135,10 @@ const takenCodes = [10058, 10013, 10148];
 export function isTaken(thrown: unknown): boolean {
   return thrown instanceof JetStreamApiError && takenCodes.includes(thrown.code);
 }
+
+const wrongLastSequence = 10071;
+
+/** Tells whether a stream refused a message, because the last one of its subject has another number than expected. */
+export function isWrongSequence(thrown: unknown): boolean {
+  return thrown instanceof JetStreamApiError && thrown.code === wrongLastSequence;
+}

@@ -14,6 +14,12 @@ export const deadLettersQuery = { after: wholeNumber.default(0), limit: pageSize
 
 const summary = {
   seq: z.number().int(),
+  writer: z
+    .object({ kind: z.enum(['agent', 'tool', 'operator']), name: z.string() })
+    .describe('the service that wrote the letter, as NATS knows it'),
+  isForeign: z
+    .boolean()
+    .describe('true when the message is of no queue of the writer: perhaps forged, and not replayed'),
   subject: z.string(),
   time: z.number().describe('in ms since 1970'),
   error: z.looseObject({ code: z.string(), message: z.string() }),
@@ -66,7 +72,7 @@ export const replay: Handler = async (context, request) => {
   const { stored, deadLetters } = await readLetter(context, request);
   // The run goes on by itself: nobody here waits for its events.
   const watch = new AbortController();
-  const started = await replayDeadLetter(context.mesh, stored.letter, { signal: watch.signal });
+  const started = await replayDeadLetter(context.mesh, stored, { signal: watch.signal });
   started.end.catch(() => {});
   watch.abort();
   await deadLetters.remove(stored.seq);
@@ -101,7 +107,7 @@ function maySee(request: FastifyRequest, { letter }: StoredDeadLetter): boolean 
   return hasRole(callerOf(request), named.parse(letter.payload).app ?? '*', 'operator');
 }
 
-function summaryOf({ seq, letter }: StoredDeadLetter) {
+function summaryOf({ seq, writer, isForeign, letter }: StoredDeadLetter) {
   const { subject, time, error, attempts, replica, payload } = letter;
-  return { ...{ seq, subject, time, error, attempts, replica }, ...named.parse(payload) };
+  return { ...{ seq, writer, isForeign, subject, time, error, attempts, replica }, ...named.parse(payload) };
 }
