@@ -73,7 +73,7 @@ describe('the source of an answer in a run command', () => {
   it('is an unknown person with the signature of another run', async () => {
     const { publish, sources, client, ref, command } = await desk();
     const run = { ...ref, invocationId: 'e-2', message: command.message };
-    const headers = await client.callers?.signSource('gateway', run, eve);
+    const headers = await client.callers.signSource('gateway', run, eve);
     await publish({ invocationId: 'e-1' }, headers);
     expect(await sources()).toEqual([unknown]);
   });
@@ -81,7 +81,7 @@ describe('the source of an answer in a run command', () => {
   it('counts once: a copy of the signed command changes nothing', async () => {
     const { publish, sources, client, ref, command } = await desk();
     const run = { ...ref, invocationId: 'e-1', message: command.message };
-    const headers = (await client.callers?.signSource('gateway', run, eve)) ?? {};
+    const headers = await client.callers.signSource('gateway', run, eve);
     expect(headers[header.answeredBy]).toBeDefined();
     await publish({ invocationId: 'e-1' }, headers);
     await publish({ invocationId: 'e-1', whenBusy: 'reject' }, headers);

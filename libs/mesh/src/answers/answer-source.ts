@@ -22,7 +22,7 @@ interface MaybeAnswering extends SessionRef {
 
 /**
  * Returns the header by which this service vouches for the source of the answers in a run command; no header for a
- * message without answers, and in a mesh without keys, where nobody can vouch.
+ * message without answers.
  *
  * @param run the run, with its message as it is published
  * @throws MeshError `permission_denied` in a service that may not vouch
@@ -33,7 +33,7 @@ export async function vouchFor(
   run: Omit<MaybeAnswering, 'message'> & { message: unknown },
   answeredBy: AnsweredBy | undefined,
 ): Promise<Headers> {
-  if (!callers || !answeredBy) return {};
+  if (!answeredBy) return {};
   const answering = { ...run, message: parse(messageSchema, run.message, 'the message') };
   if (!mayAnswer(answering)) return {};
   try {
@@ -59,7 +59,7 @@ export async function sourceIn(
 ): Promise<AnsweredBy | undefined> {
   const { message, appName, userId, sessionId, invocationId } = run;
   const source = unvouchedSource(run);
-  if (!callers || !source || !message) return source;
+  if (!source || !message) return source;
   const vouched = await callers.readSource(headers, { ...run, message });
   if (vouched) return vouched;
   log.info({ appName, userId, sessionId, invocationId }, 'nobody vouches for the source of an answer');

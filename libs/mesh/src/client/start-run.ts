@@ -186,7 +186,7 @@ export async function startRun(
   const isLate = typeof ids === 'function';
   if (isLate) await requireUp();
   const run = isLate ? await ids(view.incarnation) : ids;
-  const identity = caller && (await mesh.callers?.sign({ ...ref, ...run }, caller));
+  const identity = caller && (await mesh.callers.sign({ ...ref, ...run }, caller));
   const answering = { ...ref, ...run, message: sealed, runConfig: request.runConfig };
   const source = await vouchFor(mesh, 'gateway', answering, request.answeredBy);
   const from = run.resume === undefined ? undefined : messageEventId(run, session);

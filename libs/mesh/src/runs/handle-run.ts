@@ -228,7 +228,7 @@ async function runHop(
   mesh.log.info({ ...ids, app, hop, ...(resume !== undefined && { resume }), attempt, traceId }, 'run began');
   logTakeover(mesh.log, attempt, ids, () => logIndex(session.events).ofInvocation(run.invocationId));
   linkEarlier(tally, run, session);
-  const caller = await mesh.callers?.read(item.headers, ref);
+  const caller = await mesh.callers.read(item.headers, ref);
   const newMessage = run.message && (await openAnswers(mesh, refOf(session), run.message));
   const events = runInvocation({
     ...services,
