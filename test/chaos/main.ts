@@ -1,12 +1,12 @@
 import { writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { describeSlopes } from '@agentmesh/testing';
 import { readCommandLine, WrongUsage } from './command-line.ts';
 import { type Plan, type PlanSettings, writePlan } from './plan/plan.ts';
 import { shrink } from './plan/shrink.ts';
 import { describe, violatingHistory } from './report.ts';
 import { type ChaosOptions, type ChaosResult, runChaos } from './run-chaos.ts';
-import { describeSlopes } from './soak/slopes.ts';
 import { soak } from './soak/soak.ts';
 
 async function main(signal: AbortSignal): Promise<number> {

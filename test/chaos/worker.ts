@@ -4,6 +4,7 @@ import { createInterface } from 'node:readline';
 import { BaseTool } from '@agentmesh/agent';
 import { connectNats } from '@agentmesh/bus';
 import {
+  createCallers,
   createMesh,
   MeshNoArtifacts,
   openServiceArtifacts,
@@ -45,7 +46,7 @@ async function main(order: WorkerOrder): Promise<void> {
   const { part: name, replica, natsUrl, redisUrl, login, modelUrl } = order;
   const log = createLogger({ service: name, replica, level: 'warn', destination: process.stderr });
   const onError = (error: unknown, where?: string) => log.error({ err: error, where }, 'defect reported');
-  const { sessions, callResults, jobs } = await connectRedisStore({
+  const { sessions, callResults, jobs, callerKeys } = await connectRedisStore({
     url: redisUrl,
     waitReplicas: order.waitReplicas ?? 0,
     onError: (error) => onError(error),
@@ -72,7 +73,7 @@ async function main(order: WorkerOrder): Promise<void> {
   });
   const limits = { running: () => runsPerUser, waiting: () => 1_000 };
   const mesh = createMesh({
-    ...{ bus, sessions, callResults, jobs, limits, log },
+    ...{ bus, sessions, callResults, jobs, limits, log, callers: createCallers(callerKeys) },
     artifacts: usesArtifacts(part.service)
       ? await openServiceArtifacts('nats', bus)
       : new MeshNoArtifacts(service),

@@ -82,7 +82,7 @@ const elsewhere: Case[] = [
 
 const forged: Case[] = [
   { name: 'to a call that was not made', ...forbidden, body: (asked) => answerTo(asked, { id: 'adk-x' }) },
-  { name: 'without the id of a call', ...forbidden, body: (asked) => answerTo(asked, { id: undefined }) },
+  { name: 'without the id of a call', ...malformed, body: (asked) => answerTo(asked, { id: undefined }) },
   { name: 'with an id that is too long', ...forbidden, body: (asked) => answerTo(asked, { id: long }) },
   {
     name: 'with an id that every object has',

@@ -1,6 +1,14 @@
 import { createEvent, InMemorySessionService } from '@agentmesh/agent';
 import { type Bus, connectNats } from '@agentmesh/bus';
-import { createMesh, followRun, type Mesh, memoryCallResults, memoryJobs } from '@agentmesh/mesh';
+import {
+  createCallers,
+  createMesh,
+  followRun,
+  type Mesh,
+  memoryCallerKeys,
+  memoryCallResults,
+  memoryJobs,
+} from '@agentmesh/mesh';
 import { cardSchema, type Event, header } from '@agentmesh/protocol';
 import { createLogger } from '@agentmesh/service';
 import { until } from '@agentmesh/testing';
@@ -25,7 +33,12 @@ async function watchRun(stage: Stage, owners: AsyncDisposableStack) {
   const [bus, stock, weather] = (await Promise.all(
     ['gateway', 'agent_stock_agent', 'agent_weather_agent'].map(open),
   )) as [Bus, Bus, Bus];
-  const mesh: Mesh = createMesh({ bus, sessions, callResults: memoryCallResults(), jobs: memoryJobs(), log });
+  const mesh: Mesh = createMesh({
+    ...{ bus, sessions, log },
+    callResults: memoryCallResults(),
+    jobs: memoryJobs(),
+    callers: createCallers(memoryCallerKeys()),
+  });
   const announced = [
     [stock, 'stock'],
     [weather, 'weather'],

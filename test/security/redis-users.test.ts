@@ -86,7 +86,10 @@ function victimsOfApp(app: string): Victim[] {
       use,
       ...(isBelow(key(ref), keys.session(ref)) && { read: [keeper] }),
     })),
-    ...[keys.app(app), keys.busySessions(app), keys.busyUsers(app)].map((key) => ({ key, use })),
+    ...[keys.app(app), keys.busySessions(app), keys.busyUsers(app), keys.answerKey(app, 'k')].map((key) => ({
+      key,
+      use,
+    })),
     { key: keys.invocation(app, 'ann', 'e-1'), use, read: [...callers, keeper] },
     { key: keys.pending(app, 'ann'), use, read: [...poll, keeper] },
     { key: keys.answered(ref), use, read: [...poll, keeper] },

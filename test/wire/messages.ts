@@ -126,6 +126,8 @@ export const headerMeanings: Record<keyof typeof header, string> = {
   waitsSince: 'The time in epoch ms since which a run waited in the queue of its session; for figures alone.',
   identity:
     'The caller who began the run, signed by the gateway. Pass it on; without it a run has no caller.',
+  answeredBy:
+    'Who gave the answers in the message of a run command, signed for this run; without it nobody is known.',
   replica:
     'The replica that sends. Programs without agentmesh leave it out; the mesh reads their messages strictly.',
   claim: 'The reference to a payload that is too large, and its key: `<kind>.<object>.<bytes>.<key>`.',

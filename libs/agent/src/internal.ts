@@ -83,7 +83,7 @@ export { changeOf, isOlder, isRewind } from './memory/session-view.ts';
 export { queryWords, textTerms } from './memory/words.ts';
 export { geminiKeyOf } from './models/gemini-key.ts';
 export { assertContinues } from './questions/assert-continues.ts';
-export { unknownPerson } from './questions/may-answer.ts';
+export { unknownPerson, unknownSource, wasAccepted } from './questions/may-answer.ts';
 export { answerToQuestion, isPassedOn } from './questions/questions.ts';
 export { askerCancelled, readMessage } from './questions/read-message.ts';
 export { isRefused, orRefused } from './questions/refusal.ts';

@@ -4,10 +4,12 @@ export { parseRedisUrl } from './addresses/redis-address.ts';
 export { AsyncDisposableStack, isSuppressedError } from './disposable-stack.ts';
 export type { ErrorCode, ErrorKind, MeshErrorOptions, WireError } from './errors/mesh-error.ts';
 export { errorTable, MeshError } from './errors/mesh-error.ts';
+export type { AnsweringRun, Voucher } from './messages/answer-source.ts';
+export { readSource, signSource } from './messages/answer-source.ts';
 export type { AnsweredBy, AuditAction, StoredAuditRecord } from './messages/answered-by.ts';
 export { auditRecordSchema } from './messages/answered-by.ts';
-export type { Caller, CallerSigner, CallersWork } from './messages/caller.ts';
-export { callerSchema, createCallerSigner, readCaller } from './messages/caller.ts';
+export type { Caller, CallersWork } from './messages/caller.ts';
+export { callerSchema, readCaller, signCaller } from './messages/caller.ts';
 export type { Canary, CanaryInput } from './messages/canary.ts';
 export { canarySchema } from './messages/canary.ts';
 export type { AgentCard, Card, CardInput, Provisioned, StoredCard, ToolCard } from './messages/card.ts';
@@ -91,6 +93,8 @@ export {
   pendingReplySchema,
   pendingRequestSchema,
 } from './messages/operation.ts';
+export type { Signer } from './messages/signer.ts';
+export { createSigner } from './messages/signer.ts';
 export {
   failSpan,
   linkSpan,
@@ -143,6 +147,7 @@ export {
   maxTokenLength,
 } from './names/token.ts';
 export { camelizeKeys, withoutNulls } from './parsing/casing.ts';
+export { digestOf } from './parsing/digest.ts';
 export { assertKnownFields, assertNoTypos } from './parsing/known-fields.ts';
 export { nearest } from './parsing/nearest.ts';
 export type { OptionNames, OptionRules } from './parsing/options.ts';

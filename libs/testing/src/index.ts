@@ -28,6 +28,8 @@ export { findBinary } from './processes/find-binary.ts';
 export { freePort } from './processes/free-port.ts';
 export type { GuardedSpawnOptions } from './processes/guarded-spawn.ts';
 export { endProcess, hasEnded, spawnGuarded } from './processes/guarded-spawn.ts';
+export type { Sample, Slope } from './processes/slopes.ts';
+export { describeSlopes, slopesOf } from './processes/slopes.ts';
 export type { UntilOptions } from './processes/wait.ts';
 export { until } from './processes/wait.ts';
 export type { Certificate } from './servers/certificate.ts';

@@ -8,9 +8,8 @@ import { readFileSync } from 'node:fs';
 import { setTimeout as delay } from 'node:timers/promises';
 import { launchMesh } from '@agentmesh/deploy/launch';
 import { samples } from '@agentmesh/deploy/samples';
-import { startScriptedGemini } from '@agentmesh/testing';
+import { type Sample, slopesOf, startScriptedGemini } from '@agentmesh/testing';
 import { Redis } from 'ioredis';
-import { type Sample, slopesOf } from '../../chaos/soak/slopes.ts';
 import { loadClosed, loadOpen, quantile } from './load.ts';
 import { gatewayAt, needed, script } from './operations.ts';
 

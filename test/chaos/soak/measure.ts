@@ -1,11 +1,11 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { setTimeout as delay } from 'node:timers/promises';
 import { provisionUser } from '@agentmesh/mesh';
+import type { Sample } from '@agentmesh/testing';
 import { Redis } from 'ioredis';
 import { now } from '../check/history.ts';
 import { connectAs } from '../field/logins.ts';
 import type { Field } from '../field.ts';
-import type { Sample } from './slopes.ts';
 
 /** Measures the processes of a field every `everyMs`, until it is disposed. */
 export function watchProcesses(field: Field, samples: Sample[], everyMs: number): AsyncDisposable {

@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { promisify } from 'node:util';
 import { provisionUser } from '@agentmesh/mesh';
+import { type Sample, type Slope, slopesOf } from '@agentmesh/testing';
 import { app } from '../agents.ts';
 import { now } from '../check/history.ts';
 import { pathOfUser } from '../clients/gateway-door.ts';
@@ -12,7 +13,6 @@ import type { Field } from '../field.ts';
 import { makePlan, type PlanSettings } from '../plan/plan.ts';
 import { type ChaosOptions, type ChaosResult, type OpenMesh, openMesh, playRound } from '../run-chaos.ts';
 import { measureRest, watchProcesses } from './measure.ts';
-import { type Sample, type Slope, slopesOf } from './slopes.ts';
 
 export interface SoakOptions extends Pick<ChaosOptions, 'signal' | 'onFault' | 'onLine'> {
   /** The settings of every round; its seed follows from the number of the round. */

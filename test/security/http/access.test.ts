@@ -7,10 +7,11 @@ import { samples } from '@agentmesh/deploy/samples';
 import { agentManifest, provisionUser, toolManifest } from '@agentmesh/mesh';
 import {
   auditRecordSchema,
-  createCallerSigner,
+  createSigner,
   type Event,
   header,
   type StoredAuditRecord,
+  signCaller,
   subjects,
 } from '@agentmesh/protocol';
 import { latestFunctionResponses, type ScriptedGemini, startScriptedGemini, until } from '@agentmesh/testing';
@@ -293,10 +294,10 @@ describe('the caller', () => {
       timeout: 20_000,
     });
     expect(reply.json()).toMatchObject({ text: '{"caller":"nobody"}' });
-    const forged = await createCallerSigner();
+    const forged = await createSigner();
     const work = { appName: 'desk_app', userId: 'ann', invocationId: 'e-forged' };
     const headers = natsHeaders();
-    headers.set(header.identity, await forged.sign(work, { via: 'keys', roles: ['admin'] }));
+    headers.set(header.identity, await signCaller(forged, work, { via: 'keys', roles: ['admin'] }));
     const command = { invocationId: 'e-forged', app: 'desk_app', user: 'ann', session: 'w', message: 'who?' };
     await outside.request(subjects().agentRun('desk', 'w'), JSON.stringify(command), {
       headers,

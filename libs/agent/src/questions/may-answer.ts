@@ -4,6 +4,17 @@ import { type Question, questionNames } from '../events/question.ts';
 /** The name of a person whom the publisher of an answer does not name. */
 export const unknownPerson = 'unknown';
 
+/** The source of an answer in a run for which nobody vouches: a publisher on NATS may claim to be anybody. */
+export const unknownSource: AnsweredBy = { by: unknownPerson, via: 'nats' };
+
+/**
+ * Tells whether an answer was accepted before its run began: it came as an update, whose publisher the source names,
+ * or it says that nobody answered in time.
+ */
+export function wasAccepted({ via, service }: AnsweredBy): boolean {
+  return via === 'job' || via === 'deadline' || (via === 'nats' && service !== undefined);
+}
+
 /** The source of an answer, and the user of the session in which the question was asked. */
 export interface Answerer {
   answeredBy?: AnsweredBy | undefined;

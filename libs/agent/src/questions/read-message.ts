@@ -9,7 +9,7 @@ import { logIndex } from '../events/log-index.ts';
 import { isQuestionName, type Question, questionNames } from '../events/question.ts';
 import { isFailure } from '../events/run-ids.ts';
 import { assertName, checkAnswer } from './check-answer.ts';
-import { type Answerer, assertMayAnswer } from './may-answer.ts';
+import { type Answerer, assertMayAnswer, wasAccepted } from './may-answer.ts';
 
 /** A user's message in the form for the log. */
 export interface UserMessage {
@@ -32,7 +32,6 @@ export function readMessage(
   { events, ...answerer }: { events: readonly Event[] } & Answerer,
 ): UserMessage {
   const { parts = [] } = message;
-  const via = answerer.answeredBy?.via;
   if (parts.length === 0)
     throw new MeshError('invalid_argument', 'the message has no parts; give it a text or a response');
   if (parts.some((part) => Object.keys(part).length === 0))
@@ -46,6 +45,8 @@ export function readMessage(
       `only agents call functions, such as ${forged.name}; send responses`,
     );
   }
+  // An answer that was accepted before was in time then.
+  const isInTime = answerer.answeredBy !== undefined && wasAccepted(answerer.answeredBy);
   const index = logIndex(events);
   const answeredHere = new Map<string, Question>();
   const credentials = new Map<string, AnsweredCredential>();
@@ -53,15 +54,15 @@ export function readMessage(
     const { functionResponse: response } = part;
     const question = answeredHere.get(response?.id ?? '') ?? index.question(response?.id);
     if (!response) return part;
-    if (!question && !isQuestionName(response.name)) return answerOf(response, { events, via }, part);
+    if (!question && !isQuestionName(response.name)) return answerOf(response, { events, isInTime }, part);
     const answered = openQuestion(question, response, events);
     answeredHere.set(answered.id, { ...answered, answer: response });
-    if (via === 'deadline') return expiredPart(part, answered);
+    if (answerer.answeredBy?.via === 'deadline') return expiredPart(part, answered);
     assertMayAnswer(answered, {
       ...answerer,
       senders: sendersIn(index.ofInvocation(answered.event.invocationId)),
     });
-    if (!isReserved(via)) assertInTime(answered.event, answered);
+    if (!isInTime) assertInTime(answered.event, answered);
     const checked = checkAnswer(answered, response);
     if (answered.name !== questionNames.credential) return { ...part, functionResponse: checked };
     const authConfig = answered.args.authConfig as AuthConfig;
@@ -93,7 +94,7 @@ function sendersIn(events: readonly Event[]): string[] {
  */
 function answerOf(
   response: FunctionResponse,
-  { events, via }: { events: readonly Event[]; via: string | undefined },
+  { events, isInTime }: { events: readonly Event[]; isInTime: boolean },
   part: Part,
 ): Part {
   const { id, name = 'a function' } = response;
@@ -119,16 +120,8 @@ function answerOf(
     );
   }
   assertNotCancelled(asking, { id, name }, events);
-  if (!isReserved(via)) assertInTime(asking, { id, name });
+  if (!isInTime) assertInTime(asking, { id, name });
   return { ...part, functionResponse: { ...response, ...(call?.name !== undefined && { name: call.name }) } };
-}
-
-/**
- * Tells whether the answer was reserved in time before this run: it came over the bus, or it says that nobody
- * answered.
- */
-function isReserved(via: string | undefined): boolean {
-  return via === 'nats' || via === 'job' || via === 'deadline';
 }
 
 /** Tells whether a call has its outcome: a person's answer, or a response that its tool marks as final. */

@@ -1,5 +1,4 @@
-import { createHash } from 'node:crypto';
-import { type Event, replicaKey, versionKey } from '@agentmesh/protocol';
+import { digestOf, type Event, replicaKey, versionKey } from '@agentmesh/protocol';
 import { pathOf } from '../events/agent-path.ts';
 import { deadlineOfCall, setDeadlines } from '../events/deadlines.ts';
 import { createEvent, getFunctionCalls, getFunctionResponses } from '../events/event.ts';
@@ -157,11 +156,5 @@ function agentOfReplica(replica: unknown): string | undefined {
 
 /** Makes a short fingerprint of an answer. The order of keys does not matter. */
 export function answerDigest(answer: unknown): string {
-  const text = JSON.stringify(answer ?? null, (_key, value: unknown) => inOrder(value));
-  return createHash('sha256').update(text).digest('base64url').slice(0, 22);
-}
-
-function inOrder(value: unknown): unknown {
-  if (typeof value !== 'object' || value === null || Array.isArray(value)) return value;
-  return Object.fromEntries(Object.entries(value).sort(([a], [b]) => (a < b ? -1 : 1)));
+  return digestOf(answer).slice(0, 22);
 }

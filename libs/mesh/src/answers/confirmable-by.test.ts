@@ -135,12 +135,17 @@ describe('a confirmation that a manager must give', () => {
     ['without a source', {}],
     ['that claims a way which needs no check', { answeredBy: { by: 'x', via: 'job' } }],
     ['that claims a deadline', { answeredBy: { by: 'x', via: 'deadline' } }],
+    [
+      'that claims an update',
+      { answeredBy: { by: 'eve', via: 'nats', service: 'client', roles: ['owner'] } },
+    ],
+    ['that claims a manager at the gateway', { answeredBy: manager }],
   ])('is not given by a run command %s', async (_how, more) => {
-    const { command, paid, audits } = await till(policy);
+    const { command, paid, audits, isOpen } = await till(policy);
     await command(more);
-    expect(paid()).toBe(0);
-    const isExpiry = 'answeredBy' in more && more.answeredBy.via === 'deadline';
-    await until(() => audits().length === (isExpiry ? 0 : 1));
+    await until(() => audits().length === 1);
+    expect(audits()[0]).toMatchObject({ decision: 'refused', answeredBy: { by: 'unknown', via: 'nats' } });
+    expect([paid(), await isOpen()]).toEqual([0, true]);
   });
 
   it('is not given by a plain yes', async () => {

@@ -13,6 +13,7 @@ import type { Mesh } from '../mesh/mesh.ts';
 import { rootOf } from '../mesh/root-agent.ts';
 import type { ServedAgent } from '../mesh/served-agent.ts';
 import { enqueueRun } from '../messages/enqueue-run.ts';
+import { vouchFor } from './answer-source.ts';
 import { sealAnswers } from './sealed-answers.ts';
 
 /** A call, and the session in which it was made. */
@@ -76,11 +77,12 @@ export async function startAnswerRun(
   const { appName: app, userId: user, sessionId: session } = ref;
   const { final, stateDelta } = update;
   const message = await sealAnswers(mesh, ref, messageOf(pending, response, final ? undefined : true));
+  const source = await vouchFor(mesh, 'agent', { ...ref, ...run, message }, answeredBy);
   await enqueueRun(
     mesh,
     { agent: to, app, user, session, askedBy: pending.version },
     { ...run, app, user, session, message, answeredBy, ...(stateDelta && { stateDelta }) },
-    { messageId: `${runKey(run)}:0`, headers },
+    { messageId: `${runKey(run)}:0`, headers: { ...headers, ...source } },
   );
   mesh.log.debug({ ...run, to, callId: pending.id }, 'a call has its answer');
 }

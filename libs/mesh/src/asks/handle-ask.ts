@@ -205,7 +205,7 @@ async function* work(
   const carrier = token === undefined ? incoming : { ...incoming, [header.token]: String(token) };
   using until = signalOf(request.headers, request.signal, stopping, cancelled);
   const { appName, userId } = session;
-  const caller = await mesh.callers?.read(request.headers, { appName, userId, invocationId });
+  const caller = await mesh.callers.read(request.headers, { appName, userId, invocationId });
   const events = runInvocation({
     ...inArtifactSession(served.services, artifactSession),
     agent,

@@ -37,7 +37,7 @@ export async function callerOf(
 ): Promise<Caller | undefined> {
   if (!context) return undefined;
   const { app: appName, user: userId, invocationId } = context;
-  return await callers?.read(headers, { appName, userId, invocationId });
+  return await callers.read(headers, { appName, userId, invocationId });
 }
 
 /**

@@ -20,6 +20,7 @@ import {
   type RunCommandInput,
   type SessionRef,
 } from '@agentmesh/protocol';
+import { vouchFor } from '../answers/answer-source.ts';
 import { checkMessage } from '../answers/check-message.ts';
 import { sealAnswers } from '../answers/sealed-answers.ts';
 import type { Mesh } from '../mesh/mesh.ts';
@@ -54,7 +55,7 @@ export interface RunRequest {
   whenBusy?: WhenBusy;
   /**
    * The person or program that gave the answers in the message, and the way by which they came in; the
-   * session keeps both. Absent if unknown.
+   * session keeps both. Absent if unknown. Only a gateway can vouch for a person.
    */
   answeredBy?: RunCommandInput['answeredBy'];
   /** The authenticated caller, for agents and tools of the run. Only a gateway can vouch for a caller. */
@@ -149,6 +150,7 @@ export interface StartedRun {
  * `unavailable` when no replica is up or NATS gives no answer; `resource_exhausted` when the user has too many
  * waiting runs; for a message or an answer that is refused,
  * the agent's own error: `invalid_argument`, `failed_precondition` or `permission_denied`. A refused message changes nothing.
+ * `permission_denied` also for `answeredBy` with an answer in a service that is no gateway.
  */
 export async function startRun(
   mesh: Mesh,
@@ -184,7 +186,9 @@ export async function startRun(
   const isLate = typeof ids === 'function';
   if (isLate) await requireUp();
   const run = isLate ? await ids(view.incarnation) : ids;
-  const identity = caller && (await mesh.callers?.sign({ ...ref, ...run }, caller));
+  const identity = caller && (await mesh.callers.sign({ ...ref, ...run }, caller));
+  const answering = { ...ref, ...run, message: sealed, runConfig: request.runConfig };
+  const source = await vouchFor(mesh, 'gateway', answering, request.answeredBy);
   const from = run.resume === undefined ? undefined : messageEventId(run, session);
   const watched = { afterSeq: view.seq, from, signal, outlineAbove };
   const watching = watchInvocation(mesh, { ...ref, ...run }, watched);
@@ -200,6 +204,7 @@ export async function startRun(
         ...nextTrace(options.headers),
         ...runHeader({ ...ref, ...run }),
         ...identity,
+        ...source,
         ...(timeoutMs !== undefined && { [header.deadline]: String(Date.now() + timeoutMs) }),
       },
     });

@@ -107,8 +107,8 @@ it('an identity of another signer, or of another run, is refused', async () => {
     status: 'failed',
     error: { code: 'permission_denied', message: expect.stringContaining('not signed by a gateway') },
   });
-  const stolen = await gateway.callers?.sign({ appName: 'shop', userId: 'ann', invocationId: 'e-old' }, ann);
-  const thief: Mesh = { ...gateway, callers: { ...forger, sign: async () => stolen ?? {} } };
+  const stolen = await gateway.callers.sign({ appName: 'shop', userId: 'ann', invocationId: 'e-old' }, ann);
+  const thief: Mesh = { ...gateway, callers: { ...forger, sign: async () => stolen } };
   const replayed = await startRun(thief, { ...request, caller: ann });
   await Array.fromAsync(replayed.events);
   expect(await replayed.end).toMatchObject({
@@ -134,6 +134,6 @@ it('a tool refuses a call with an identity that was made up', async () => {
   await expect(send(forged)).rejects.toMatchObject({ code: 'permission_denied' });
   await expect(send({ [header.identity]: 'nonsense' })).rejects.toMatchObject({ code: 'permission_denied' });
   expect(seen).toEqual([]);
-  await send((await gateway.callers?.sign(work, ann)) ?? {});
+  await send(await gateway.callers.sign(work, ann));
   expect(seen).toEqual([['far', ann]]);
 });

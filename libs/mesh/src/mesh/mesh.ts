@@ -45,8 +45,8 @@ export interface Mesh {
   readonly credentialRecords?: CredentialRecords;
   /** The data keys of users, for keepers; absent in a mesh without Redis. */
   readonly dataKeys?: DataKeys;
-  /** The identities of callers; without it nobody has one. */
-  readonly callers?: Callers;
+  /** The identities of callers, and the sources of answers. All processes of a mesh need the same public keys. */
+  readonly callers: Callers;
   /** The API keys of the gateways; absent in a mesh without Redis. */
   readonly apiKeys?: ApiKeys;
   /** The limits of callers of the gateways; absent in a mesh without Redis. */

@@ -13,6 +13,7 @@ import {
 } from '@agentmesh/agent/internal';
 import type { WorkItem, WorkOutcome } from '@agentmesh/bus';
 import { header, MeshError, traceIdOf } from '@agentmesh/protocol';
+import { sourceIn } from '../answers/answer-source.ts';
 import { openAnswers } from '../answers/sealed-answers.ts';
 import { fencedSessions } from '../fencing/fenced-sessions.ts';
 import { keepAlive } from '../fencing/keep-alive.ts';
@@ -66,6 +67,8 @@ export async function handleRun(served: ServedAgent, item: WorkItem): Promise<Wo
     tally: createTally('run', served.agent.name, { ...run, headers: item.headers }),
   };
   try {
+    const ref = { appName: run.app, userId: run.user, sessionId: run.session };
+    run = { ...run, answeredBy: await sourceIn(served.mesh, item.headers, { ...run, ...ref }) };
     const outcome = await advance(served, await sealRun(served.mesh, run), delivery);
     if (delivery.session) served.mesh.sessionCache.keep(delivery.session);
     logRunEnd(log, run, delivery.tally, 'completed');
@@ -225,7 +228,7 @@ async function runHop(
   mesh.log.info({ ...ids, app, hop, ...(resume !== undefined && { resume }), attempt, traceId }, 'run began');
   logTakeover(mesh.log, attempt, ids, () => logIndex(session.events).ofInvocation(run.invocationId));
   linkEarlier(tally, run, session);
-  const caller = await mesh.callers?.read(item.headers, ref);
+  const caller = await mesh.callers.read(item.headers, ref);
   const newMessage = run.message && (await openAnswers(mesh, refOf(session), run.message));
   const events = runInvocation({
     ...services,

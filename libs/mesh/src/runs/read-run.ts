@@ -1,6 +1,7 @@
 import { endOfRun } from '@agentmesh/agent/internal';
 import type { StoredItem, WorkItem, WorkOutcome } from '@agentmesh/bus';
 import { decodeToken, MeshError, newSession, type RunCommand, runCommandSchema } from '@agentmesh/protocol';
+import { unvouchedSource } from '../answers/answer-source.ts';
 import type { ServedAgent } from '../mesh/served-agent.ts';
 import { moveToDeadLetters } from '../messages/dead-letter.ts';
 import { readPayload } from '../messages/read-payload.ts';
@@ -9,7 +10,7 @@ import type { Run } from './run.ts';
 
 /**
  * Reads a run command, and fills in the values that it leaves out: the same for every delivery, because they
- * follow from the key of the message.
+ * follow from the key of the message. The command's own word for the source of its answers does not count.
  *
  * @throws MeshError `invalid_argument` for a command that cannot be read, and for a command on the subject of
  * another session
@@ -29,7 +30,7 @@ export function readRun({ agent, app, mesh }: ServedAgent, item: WorkItem): Run 
       `the run command names session ${command.session}: publish it on ${mesh.subjects.agentRun(agent.name, command.session)}, not on ${item.subject}`,
     );
   }
-  return run;
+  return { ...run, answeredBy: unvouchedSource(run) };
 }
 
 /**

@@ -8,6 +8,7 @@ import { expect, it } from 'vitest';
 import { startRun } from '../client/start-run.ts';
 import { createMesh } from '../connect/create-mesh.ts';
 import { brief, memoryMesh, ScriptedLlm, says } from '../harness.fixture.ts';
+import { createCallers } from '../mesh/callers.ts';
 import { serveAgent } from '../serve/serve-agent.ts';
 
 const rounds = 25;
@@ -18,8 +19,9 @@ it('a run of a deleted session writes nothing into a new session of its id', asy
   await provision({ url: nats.url, agents: ['solo'], ackWaitMs: 300, storage: 'memory' });
   await using store = await connectRedisStore({ url: redis.url });
   const log = createLogger({ service: 'test', replica: 'test', level: 'fatal' });
+  const callers = createCallers(store.callerKeys);
   const connect = async (service: string) =>
-    createMesh({ bus: await connectNats({ service, url: nats.url }), ...store, log });
+    createMesh({ bus: await connectNats({ service, url: nats.url }), ...store, callers, log });
   const model = new ScriptedLlm(...Array.from({ length: rounds }, () => says('done')));
   const { generateContentAsync } = model;
   model.generateContentAsync = async function* (...args) {
@@ -73,7 +75,13 @@ it('a run whose session is deleted after it was read writes nothing into one tha
   const { sessions } = store;
   const world = memoryMesh();
   const log = createLogger({ service: 'test', replica: 'test', level: 'fatal' });
-  const served = createMesh({ bus: await world.hub.connect({ service: 'agent_solo' }), ...store, log });
+  const callers = createCallers(store.callerKeys);
+  const served = createMesh({
+    bus: await world.hub.connect({ service: 'agent_solo' }),
+    ...store,
+    callers,
+    log,
+  });
   const ref = { appName: 'app', userId: 'u', sessionId: 's' };
   await sessions.createSession(ref);
   const open = served.sessionCache.open.bind(served.sessionCache);

@@ -10,6 +10,7 @@ import {
   messageEventId,
   noSession,
   runName,
+  wasAccepted,
 } from '@agentmesh/agent/internal';
 import type { WorkOutcome } from '@agentmesh/bus';
 import { type Headers, MeshError, type SessionRef, traceIdOf } from '@agentmesh/protocol';
@@ -212,7 +213,7 @@ async function refuse(
   const { code, message } = error;
   // A message that came over the bus was acknowledged before: no client waits for its run.
   // The end of a job, and a deadline, may come too late: the call has its outcome then.
-  if (answeredBy && !['rest', 'job', 'deadline'].includes(answeredBy.via))
+  if (answeredBy?.via === 'nats' && wasAccepted(answeredBy))
     await moveToDeadLetters(mesh, { kind: 'agent', name: agent.name }, item, error);
   const refused = { session: sessionOf(run), message: run.message, answeredBy };
   auditRefusedMessage(mesh, `${run.session}/${runName(run)}`, refused, error);

@@ -7,6 +7,7 @@ import {
   type TakenSession,
   type TakeOptions,
   type UserLimits,
+  wasAccepted,
 } from '@agentmesh/agent/internal';
 import type { WorkItem, WorkOutcome } from '@agentmesh/bus';
 import { type AttemptMark, deadlineOf, header, MeshError, traceIdOf } from '@agentmesh/protocol';
@@ -174,7 +175,7 @@ function takeOptions(served: ServedAgent, run: Run, delivery: DeliveredRun): Tak
 function limitsOf({ limits }: Mesh, { app, user, hop, answeredBy }: Run): UserLimits | undefined {
   if (hop > 0) return undefined;
   const running = limits.running(app);
-  if (answeredBy !== undefined && answeredBy.via !== 'rest') return { running };
+  if (answeredBy && wasAccepted(answeredBy)) return { running };
   const most = limits.waiting(app);
   return { running, waiting: { most, refusal: tooManyWaiting(app, user, most) } };
 }

@@ -3,13 +3,19 @@ import { z } from 'zod';
 /** The roles of a person. */
 export const rolesSchema = z.array(z.string().min(1).max(256)).max(256);
 
-/** The source of an answer to an agent's question. */
+/**
+ * The source of an answer to an agent's question. An event has the source that a gateway or an agent vouches for:
+ * see `readSource`.
+ */
 export const answeredBySchema = z.object({
   /** The person, as the service says. */
   by: z.string().min(1).max(256),
   /** The entrance that the answer used, such as `rest`. */
   via: z.string().min(1).max(64),
-  /** The service that gave the answer to the mesh: the gateway, `client` or a tool. */
+  /**
+   * The service that gave the answer to the mesh: the gateway, `client` or a tool. Absent when no answer came, and
+   * for the message of a run for which nobody vouches.
+   */
   service: z.string().min(1).max(256).optional(),
   /** The roles of the person, as the service says. */
   roles: rolesSchema.optional(),

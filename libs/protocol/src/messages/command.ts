@@ -72,7 +72,10 @@ export const runCommandSchema = z.object({
   stateDelta: record.optional(),
   runConfig: runConfigSchema.prefault({}),
   whenBusy: whenBusySchema.default('enqueue'),
-  /** The source of the answers in the message; noted in its event. */
+  /**
+   * The source of the answers in the message, as the publisher says. Agents believe the header
+   * `Mesh-Answered-By` in its place; agents of versions before that header believe this field.
+   */
   answeredBy: answeredBySchema.optional(),
 });
 export type RunCommand = z.infer<typeof runCommandSchema>;

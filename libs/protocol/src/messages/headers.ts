@@ -33,6 +33,8 @@ export const header = {
   waitsSince: 'Mesh-Waits-Since',
   /** The signed identity of the caller who began the run, for all messages of the run. */
   identity: 'Mesh-Identity',
+  /** The signed source of the answers in the message of a run command, for this run alone. */
+  answeredBy: 'Mesh-Answered-By',
   /** The replica that sends. */
   replica: 'Mesh-Replica',
   /** The claim of a payload that is too large for a message, and the key to it: `<kind>.<object>.<bytes>.<key>`. */

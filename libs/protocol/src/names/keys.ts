@@ -127,8 +127,17 @@ export function keys(prefix = 'am') {
       /** Hash: the times of the last uses in ms, by the hashes of the keys. */
       uses: `${prefix}:api-key:uses`,
     },
-    /** String: the public key with which a gateway signs the identities of callers, as a JWK; expires. */
+    /**
+     * String: the public key with which a gateway signs the identities of callers and the sources of answers, as a
+     * JWK; expires.
+     */
     callerKey: (keyId: string) => `${prefix}:caller-key:${encodeToken(keyId)}`,
+    /**
+     * String: the public key with which an agent of an app signs the sources of answers, as a JWK; in the slot of
+     * {@link app}; expires.
+     */
+    answerKey: (app: string, keyId: string) =>
+      `${prefix}:{${encodeToken(app)}}:answer-key:${encodeToken(keyId)}`,
     /** Hash or sorted set: the uses or the slots of a caller of the gateways; expires. */
     limit: (kind: string, who: string) => `${prefix}:limit:${encodeToken(kind)}:${shortId(who)}`,
     /**

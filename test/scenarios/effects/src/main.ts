@@ -3,7 +3,7 @@ import { appendFileSync } from 'node:fs';
 import { setTimeout as delay } from 'node:timers/promises';
 import { type Context, FunctionTool, LongRunningFunctionTool } from '@agentmesh/agent';
 import { connectNats } from '@agentmesh/bus';
-import { createMesh, serveTool } from '@agentmesh/mesh';
+import { createCallers, createMesh, serveTool } from '@agentmesh/mesh';
 import { createLogger } from '@agentmesh/service';
 import { connectRedisStore } from '@agentmesh/store';
 
@@ -35,6 +35,7 @@ for (const tool of [
   // Gives a write up sooner than the default of five seconds, so that short outages of the tests are enough.
   const store = await connectRedisStore({ url: REDIS_URL, timeoutMs: 300, onError: () => {} });
   const { sessions, callResults, jobs } = store;
-  await serveTool(createMesh({ bus, sessions, callResults, jobs, log }), tool, { leaseMs: 600 });
+  const callers = createCallers(store.callerKeys);
+  await serveTool(createMesh({ bus, sessions, callResults, jobs, callers, log }), tool, { leaseMs: 600 });
 }
 process.stdout.write('serving\n');
