@@ -1,6 +1,13 @@
 import { InMemorySessionService } from '@agentmesh/agent';
 import { type Bus, connectNats, openObserver } from '@agentmesh/bus';
-import { createMesh, memoryCallResults, memoryJobs, replayDeadLetter } from '@agentmesh/mesh';
+import {
+  createCallers,
+  createMesh,
+  memoryCallerKeys,
+  memoryCallResults,
+  memoryJobs,
+  replayDeadLetter,
+} from '@agentmesh/mesh';
 import { cardSchema, type DeadLetter } from '@agentmesh/protocol';
 import { createLogger } from '@agentmesh/service';
 import { until } from '@agentmesh/testing';
@@ -105,7 +112,11 @@ describe.each(forms)('with accounts in the %s form', (form) => {
     const sessions = new InMemorySessionService();
     const destination = { write: () => {} };
     const log = createLogger({ service: 'test', replica: 'test', level: 'warn', destination });
-    const mesh = createMesh({ bus, sessions, callResults: memoryCallResults(), jobs: memoryJobs(), log });
+    const callers = createCallers(memoryCallerKeys());
+    const mesh = createMesh({
+      ...{ bus, sessions, callers, log },
+      ...{ callResults: memoryCallResults(), jobs: memoryJobs() },
+    });
     const apps = [
       [attacker, 'stock'],
       [victim, 'reimbursement'],
