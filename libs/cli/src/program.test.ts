@@ -84,7 +84,8 @@ describe('completion', () => {
     expect(await which('')).toContain('_agentmesh npx');
     expect(await which('complete -F _mine npx')).toBe('complete -F _mine npx\n');
     expect(await help('completion')).toContain('It completes agentmesh and npx agentmesh');
-  });
+    // It starts seven shells, one after the other.
+  }, 20_000);
 
   it('is written for zsh and fish too, also as JSON', async () => {
     expect((await linesOf(place, ['completion', 'zsh'])).join('\n')).toContain('bashcompinit');
