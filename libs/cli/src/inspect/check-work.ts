@@ -41,7 +41,13 @@ async function serviceFindings(
       return [
         ...((await cards.isServed(name)) ? [] : [absent(kind, name)]),
         ...(kind === 'tool' || hasQueue ? [] : [withoutQueue(name)]),
-        ...(canary ? absentCanary(canary) : mixedVersions(kind, name, await stats.of(name))),
+        ...(canary ? absentCanary(canary) : []),
+        // The version of a canary is one of two on purpose.
+        ...mixedVersions(
+          kind,
+          name,
+          (await stats.of(name)).filter(({ version }) => !canary || version !== canary.version),
+        ),
       ];
     }),
   );

@@ -78,8 +78,11 @@ describe('the commands for canaries', () => {
       expect.stringContaining('the canary proves nothing'),
       expect.stringContaining('agentmesh canary end desk'),
     ]);
+    const isMixed = async () => (await command('doctor')).join('\n').includes('desk runs in 2 versions');
+    expect(await isMixed()).toBe(true);
     expect(await command('canary', 'set', 'desk', '2.0.0', '100')).toHaveLength(1);
     expect(await foundByDoctor()).toHaveLength(1);
+    expect(await isMixed()).toBe(false);
     // The replicas hear of the share one by one.
     const isMoved = async () => [...(await versions())].join() === '2.0.0';
     await until(isMoved, { timeoutMs: 20_000 });

@@ -33,7 +33,13 @@ export function WaterfallView({ id, query }: { id: string; query: URLSearchParam
     <>
       <h1>
         Invocation <span class="mono">{id}</span>{' '}
-        {value && <StatusBadge status={value.error?.code === 'cancelled' ? 'cancelled' : value.status} />}
+        {value && (
+          <StatusBadge
+            status={
+              value.status === 'failed' && value.error?.code === 'cancelled' ? 'cancelled' : value.status
+            }
+          />
+        )}
       </h1>
       <Failure error={error ?? failure} />
       {!value && !error && <Empty>Reading the log …</Empty>}

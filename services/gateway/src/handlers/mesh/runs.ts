@@ -102,7 +102,7 @@ async function statusOf(
   { home, status, error }: InvocationRecord,
 ): Promise<Run['status']> {
   if (home === undefined) return 'ended';
-  if (error?.code === 'cancelled') return 'cancelled';
+  if (status === 'failed' && error?.code === 'cancelled') return 'cancelled';
   if (status !== 'running') return status;
   const work = await sessions.invocations.workIn(ref);
   return work?.invocationId === ref.invocationId ? 'running' : 'waiting';
