@@ -8,7 +8,6 @@
  */
 import { fork } from 'node:child_process';
 import { once } from 'node:events';
-import { readFileSync } from 'node:fs';
 import { App, type BaseAgent, LlmAgent } from '@agentmesh/agent';
 import { type Bus, connectNats, provision } from '@agentmesh/bus';
 import {
@@ -23,6 +22,7 @@ import {
 import { subjects } from '@agentmesh/protocol';
 import { createLogger } from '@agentmesh/service';
 import { startNats, startRedis } from '@agentmesh/testing';
+import { cpuOf } from './cpu.ts';
 import { EchoAgent } from './echo-agent.ts';
 import { InstantLlm, stockPrice } from './instant-agent.ts';
 import { median } from './median.ts';
@@ -32,8 +32,6 @@ import { question } from './model.ts';
 const rounds = Number(process.argv[2] ?? 5);
 /** The number of processes that measure, one after the other. */
 const processes = Number(process.argv[3] ?? 6);
-/** The length of a tick in which Linux counts the CPU time of other processes, in ms. */
-const tickMs = 10;
 const names = subjects();
 const agent = new EchoAgent({ name: 'echo_agent' });
 /** The name of a service that only sends a request back, without Redis, and takes no runs. */
@@ -173,16 +171,9 @@ async function measure({ once, count, inFlight }: Case, ends: Ends): Promise<Cos
   const { user, system } = process.cpuUsage(before);
   return {
     time,
-    server: (cpuOf(ends.pid) - serverBefore) / count,
+    server: (cpuOf(ends.pid) - serverBefore) / 1_000 / count,
     ends: (user + system) / 1_000 / count,
   };
-}
-
-/** Returns the CPU time that a process has used, in ms (`proc_pid_stat(5)`, fields 14 and 15). */
-function cpuOf(pid: number): number {
-  const stat = readFileSync(`/proc/${pid}/stat`, 'utf8');
-  const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
-  return (Number(fields[11]) + Number(fields[12])) * tickMs;
 }
 
 /** Returns a row of medians. A ratio is the median of the ratios of the rounds. */

@@ -49,7 +49,7 @@ export const commandTable = String.raw`
 {"name":"accounts remove","module":"accounts","usage":"<folder> <service>","meaning":"closes the connections of a service, such as agent_desk or tool_rate, and takes its account away"}
 {"name":"accounts rotate","module":"accounts","usage":"<folder> [service]","meaning":"makes new credentials; --finish ends the old ones when all replicas have the new ones","options":[{"flags":"--signing-key","meaning":"makes a new signing key of the operator instead of a service's credentials"},{"flags":"--finish","meaning":"ends the old credentials of the service"}]}
 {"name":"accounts list","module":"accounts","usage":"<folder>","meaning":"lists the accounts of the mesh with their credentials"}
-{"name":"rights list","module":"accounts","usage":"<definitions> [account]","meaning":"prints who may do what on NATS: the subjects that enter and leave each account"}
+{"name":"rights list","module":"accounts","usage":"<definitions> [account]","meaning":"prints who may do what: the subjects that enter and leave each account of NATS, and its keys and commands of Redis"}
 {"name":"provision","module":"provision","usage":"<definitions>","meaning":"makes the streams, consumers and buckets of NATS, and loads the functions of Redis"}
 {"name":"rights nats","module":"provision","usage":"<definitions>","meaning":"prints the accounts for nats-server.conf; NATS_PASSWORD_… of its environment are the passwords"}
 {"name":"rights redis","module":"provision","usage":"<definitions>","meaning":"prints the users of Redis as an ACL file, with hashes of the passwords REDIS_PASSWORD_…"}

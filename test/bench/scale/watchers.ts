@@ -30,7 +30,9 @@ export async function measureWatchers(rounds: number): Promise<void> {
     const spans: { first: number; middle: number; last: number; cpu: number }[] = [];
     for (let round = 0; round <= rounds; round += 1) {
       const { session, invocationId, events } = await mesh.begin(user);
-      const url = `http://127.0.0.1:${port}/apps/${app}/users/${user}/sessions/${session}/invocations/${invocationId}/events`;
+      const invocation = `http://127.0.0.1:${port}/apps/${app}/users/${user}/sessions/${session}/invocations/${invocationId}`;
+      await untilBegun(invocation);
+      const url = `${invocation}/events`;
       const before = cpuOf(gateway.pid);
       const watchers = Array.from({ length: count }, () => watch(url));
       const endedAt = Array.fromAsync(events).then(() => performance.now());
@@ -50,6 +52,15 @@ export async function measureWatchers(rounds: number): Promise<void> {
     console.log(
       `| ${count} | ${of('first').toFixed(1)} | ${of('middle').toFixed(1)} | ${of('last').toFixed(1)} | ${Math.round(of('cpu'))} |`,
     );
+  }
+}
+
+/** Waits until an agent has taken the run: before that the session has nothing of it to watch. */
+async function untilBegun(invocation: string): Promise<void> {
+  for (;;) {
+    const { ok, status } = await fetch(invocation);
+    if (ok) return;
+    if (status !== 404) throw new Error(`a run that was accepted gets ${status}`);
   }
 }
 

@@ -6,7 +6,8 @@ export function copyJson<T>(value: T): T {
   if (typeof value !== 'object' || value === null) return value;
   if (Array.isArray(value)) return value.map(copyJson) as T;
   const copy: Record<string, unknown> = {};
-  for (const key of Object.keys(value)) {
+  // Faster than Object.keys; JSON has no inherited fields.
+  for (const key in value) {
     const each = (value as Record<string, unknown>)[key];
     // An assignment would change the prototype.
     if (key === '__proto__') Object.defineProperty(copy, key, { value: copyJson(each), ...plainField });

@@ -2,9 +2,9 @@ import type { Event } from '@agentmesh/protocol';
 import type { Content, Part } from '@google/genai';
 import { isOnBranch } from '../events/agent-path.ts';
 import { copyJson } from '../events/copy-json.ts';
-import { functionCallIdPrefix, getFunctionCalls, getFunctionResponses } from '../events/event.ts';
+import { functionCallIdPrefix } from '../events/event.ts';
 import { logIndex } from '../events/log-index.ts';
-import { isQuestionName } from '../events/question.ts';
+import { type ShownEvent, shownEvent, withParts } from './shown-event.ts';
 
 export interface ContentsRequest {
   /** Summary of the conversation before the events. */
@@ -21,35 +21,19 @@ export interface ContentsRequest {
 /** Makes the model's view of the conversation from the events that this agent may see. */
 export function buildContents(request: ContentsRequest): Content[] {
   const { summary, events, invocationId, agentName, branch, include } = request;
-  const see = (event: Event): Event[] => {
-    if (!isOnBranch(event.branch, branch)) return [];
-    const shownEvent = withoutQuestions(event);
-    return isShown(shownEvent) ? [shownEvent] : [];
-  };
-  const turn = include === 'none' ? events.slice(startOfTurn(request, see)) : events;
-  const visible = turn.flatMap(see).map((event) => (isFromOther(event, agentName) ? retell(event) : event));
-  // Callbacks may change the request; the log must not change.
-  const contents = pairCalls(visible, invocationId).flatMap(({ content }) =>
-    content ? [withoutOurIds(copyJson(content))] : [],
-  );
+  const see = (event: Event) => (isOnBranch(event.branch, branch) ? shownEvent(event) : undefined);
+  const from = include === 'none' ? startOfTurn(request, see) : 0;
+  const visible: ShownEvent[] = [];
+  for (const event of from === 0 ? events : events.slice(from)) {
+    const shown = see(event);
+    if (shown) visible.push(isFromOther(shown.event, agentName) ? retell(shown) : shown);
+  }
+  const contents = pairCalls(visible, invocationId);
   return summary === undefined ? contents : [summaryContent(summary), ...contents];
 }
 
 function summaryContent(summary: string): Content {
   return { role: 'user', parts: [{ text: `Summary of the conversation before:\n${summary}` }] };
-}
-
-function isShown({ content, partial }: Event): boolean {
-  const parts = content?.parts ?? [];
-  if (partial || !content?.role || parts.length === 0) return false;
-  return !parts.every((part) => part.text === '');
-}
-
-/** Removes the framework's questions to people and their answers: they are not part of the conversation. */
-function withoutQuestions(event: Event): Event {
-  const isQuestion = ({ functionCall, functionResponse }: Part) =>
-    isQuestionName(functionCall?.name ?? functionResponse?.name);
-  return event.content?.parts?.some(isQuestion) ? withParts(event, (part) => !isQuestion(part)) : event;
 }
 
 /**
@@ -58,22 +42,21 @@ function withoutQuestions(event: Event): Event {
  */
 function startOfTurn(
   { events, agentName, invocationId }: ContentsRequest,
-  see: (event: Event) => Event[],
+  see: (event: Event) => ShownEvent | undefined,
 ): number {
-  const lastOther = events.findLastIndex((each) =>
-    see(each).some(
-      (event) =>
-        isFromOther(event, agentName) ||
-        (event.author === 'user' && getFunctionResponses(event).length === 0),
-    ),
-  );
+  const lastOther = events.findLastIndex((event) => {
+    const shown = see(event);
+    return (
+      shown && (isFromOther(event, agentName) || (event.author === 'user' && shown.responses.length === 0))
+    );
+  });
   const start = Math.max(lastOther, 0);
   const ofInvocation = events.slice(start).filter((event) => event.invocationId === invocationId);
-  const answered = ofInvocation.flatMap(see).flatMap(getFunctionResponses);
+  const answered = ofInvocation.flatMap((event) => see(event)?.responses ?? []);
   const index = logIndex(events);
   const callEvent = index.firstCallOf(
     answered.map(({ id }) => id),
-    (event) => see(event).length > 0,
+    (event) => see(event) !== undefined,
   );
   return callEvent ? Math.min(start, index.positionOf(callEvent.id) ?? start) : start;
 }
@@ -86,13 +69,11 @@ function isFromOther({ author }: Event, agentName: string): boolean {
  * Retells the event of another agent as context, because it must not look like this agent's own words or
  * calls.
  */
-function retell(event: Event): Event {
+function retell({ event, parts }: ShownEvent): ShownEvent {
   const author = event.author ?? '';
-  const parts = (event.content?.parts ?? [])
-    .filter(({ thought }) => !thought)
-    .map((part) => retellPart(author, part));
-  const content = { role: 'user', parts: [{ text: 'For context:' }, ...parts] };
-  return { ...event, author: 'user', content };
+  const told = parts.filter(({ thought }) => !thought).map((part) => retellPart(author, part));
+  const content = { role: 'user', parts: [{ text: 'For context:' }, ...told] };
+  return withParts({ ...event, author: 'user', content }, content.parts);
 }
 
 function retellPart(author: string, part: Part): Part {
@@ -113,79 +94,74 @@ function retellPart(author: string, part: Part): Part {
  * last response is kept. When the newest event of the invocation answers an older call, the events in between
  * are left out of the prompt. A call without a response is left out too, because no model accepts one.
  */
-function pairCalls(events: readonly Event[], invocationId: string): Event[] {
-  const responses = new Map<string, Part>();
-  for (const event of events) {
-    for (const part of event.content?.parts ?? []) {
-      if (part.functionResponse?.id) responses.set(part.functionResponse.id, part);
-    }
+function pairCalls(events: readonly ShownEvent[], invocationId: string): Content[] {
+  const answers = new Map<string, Part>();
+  for (const { parts, responses } of events) {
+    if (responses.length === 0) continue;
+    for (const part of parts) if (part.functionResponse?.id) answers.set(part.functionResponse.id, part);
   }
-  const paired: Event[] = [];
-  for (const event of withoutInterlude(events, invocationId)) {
-    const calls = getFunctionCalls(event);
-    if (calls.length > 0) paired.push(...callWithResponses(event, responses));
-    else if (getFunctionResponses(event).length === 0) paired.push(event);
-    else if (hasOtherParts(event)) paired.push(withParts(event, (part) => !part.functionResponse));
+  const paired: Content[] = [];
+  for (const shown of withoutInterlude(events, invocationId)) {
+    const { event, parts, calls, responses } = shown;
+    if (calls.length > 0) addCalls(paired, shown, answers);
+    else if (responses.length === 0) addContent(paired, event.content, parts);
+    else {
+      const others = parts.filter(({ functionResponse }) => !functionResponse);
+      addContent(paired, event.content, others);
+    }
   }
   return paired;
 }
 
-function withoutInterlude(events: readonly Event[], invocationId: string): readonly Event[] {
+function withoutInterlude(events: readonly ShownEvent[], invocationId: string): readonly ShownEvent[] {
   // The progress of calls of other invocations may come at any time, and is not what this invocation goes on
   // with.
-  const at = events.findLastIndex((event) => event.invocationId === invocationId);
+  const at = events.findLastIndex(({ event }) => event.invocationId === invocationId);
   const newest = events[at];
-  const answered = newest ? getFunctionResponses(newest).map(({ id }) => id) : [];
-  if (!newest || answered.length === 0) return events;
-  const call = events.findLastIndex((event) =>
-    getFunctionCalls(event).some(({ id }) => answered.includes(id)),
-  );
+  if (!newest || newest.responses.length === 0) return events;
+  const answered = newest.responses.map(({ id }) => id);
+  const call = events.findLastIndex(({ calls }) => calls.some(({ id }) => answered.includes(id)));
   if (call === -1) return events;
   // The user's messages of this invocation stay: an answer from an earlier message may take effect only now.
   const messages = events
     .slice(call + 1, at)
-    .filter((event) => event.author === 'user' && event.invocationId === invocationId);
+    .filter(({ event }) => event.author === 'user' && event.invocationId === invocationId);
   return [...events.slice(0, call + 1), ...messages, newest];
 }
 
-function callWithResponses(event: Event, responses: ReadonlyMap<string, Part>): Event[] {
-  const answers = getFunctionCalls(event).flatMap(({ id }) => responses.get(id ?? '') ?? []);
-  const answeredIds = new Set(answers.map(({ functionResponse }) => functionResponse?.id));
-  const withAnswered = withParts(
-    event,
-    ({ functionCall }) => !functionCall || answeredIds.has(functionCall.id),
-  );
-  const callEvents = (withAnswered.content?.parts?.length ?? 0) > 0 ? [withAnswered] : [];
-  if (answers.length === 0) return callEvents;
-  return [...callEvents, { ...event, author: 'user', content: { role: 'user', parts: answers } }];
+/** Adds the calls of an event that have an answer, with the event's other parts, and the answers. */
+function addCalls(
+  contents: Content[],
+  { event, parts, calls }: ShownEvent,
+  answers: ReadonlyMap<string, Part>,
+): void {
+  const given = calls.flatMap(({ id }) => answers.get(id ?? '') ?? []);
+  const isAnswered = ({ functionCall }: Part) => !functionCall || answers.has(functionCall.id ?? '');
+  addContent(contents, event.content, given.length === calls.length ? parts : parts.filter(isAnswered));
+  addContent(contents, { role: 'user' }, given);
 }
 
-function hasOtherParts(event: Event): boolean {
-  return (event.content?.parts ?? []).some(({ functionResponse }) => !functionResponse);
-}
-
-function withParts(event: Event, keep: (part: Part) => boolean): Event {
-  return { ...event, content: { ...event.content, parts: (event.content?.parts ?? []).filter(keep) } };
+/** Adds copies of the parts, if there are any: callbacks may change the request, and the log must not change. */
+function addContent(contents: Content[], of: Content | undefined, parts: readonly Part[]): void {
+  if (parts.length > 0) contents.push({ ...of, parts: parts.map(copyPart) });
 }
 
 /**
- * Removes the ids that the framework made and the field `willContinue`, which mean nothing to the model, from a
- * content.
+ * Copies a part without the ids that the framework made and the field `willContinue`, which mean nothing to the
+ * model.
  */
-function withoutOurIds(content: Content): Content {
-  for (const part of content.parts ?? []) {
-    const { functionCall, functionResponse } = part;
-    if (functionCall) part.functionCall = withoutOurId(functionCall);
-    if (functionResponse) {
-      const { willContinue: _willContinue, ...response } = functionResponse;
-      part.functionResponse = withoutOurId(response);
-    }
+function copyPart(part: Part): Part {
+  const copy = copyJson(part);
+  if (copy.functionCall) copy.functionCall = withoutOurId(copy.functionCall);
+  if (copy.functionResponse) {
+    const { willContinue: _willContinue, ...response } = copy.functionResponse;
+    copy.functionResponse = withoutOurId(response);
   }
-  return content;
+  return copy;
 }
 
-function withoutOurId<T extends { id?: string }>(of: T): T {
-  if (!of.id?.startsWith(functionCallIdPrefix)) return of;
-  const { id: _id, ...rest } = of;
+function withoutOurId<T extends { id?: string }>(named: T): T {
+  if (!named.id?.startsWith(functionCallIdPrefix)) return named;
+  const { id: _id, ...rest } = named;
   return rest as T;
 }

@@ -186,6 +186,11 @@ it('rights list prints what enters and leaves the account of a service, and noth
   expect(answered.filter((subject) => !/rate/.test(subject ?? ''))).toEqual([]);
   expect(lines.filter(([, verb]) => verb === 'tells')).toEqual([]);
   expect(lines).toContainEqual(['tool_rate', 'answers', names.toolCall('rate'), 'agent_desk']);
+  const inRedis = lines.filter((line) => line.at(-1) === 'redis');
+  expect(new Set(inRedis.map(([, verb]) => verb))).toEqual(new Set(['uses', 'reads', 'commands']));
+  const used = inRedis.flatMap(([, verb, pattern]) => (verb === 'uses' && pattern ? [pattern] : []));
+  expect(used.filter((pattern) => !pattern.includes('rate'))).toEqual([]);
+  expect(inRedis.find(([, verb]) => verb === 'commands')).not.toContain('eval');
   const [rows] = (await jsonOf({ env: {} }, ['rights', 'list', file, 'tool_rate'])) as [unknown[]];
   expect(rows).toHaveLength(lines.length);
   expect(rows[0]).toMatchObject({ account: 'tool_rate', verb: lines[0]?.[1] });

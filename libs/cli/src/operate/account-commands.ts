@@ -1,5 +1,5 @@
 import { openResolver } from '@agentmesh/bus';
-import { busName, rightsTable } from '@agentmesh/mesh';
+import { busName, redisPrefixOf, rightsTable } from '@agentmesh/mesh';
 import {
   addServices,
   beginRotation,
@@ -112,10 +112,15 @@ export const accountCommands: Commands = {
   },
   'rights list': {
     usage: '<definitions> [account]',
-    meaning: 'prints who may do what on NATS: the subjects that enter and leave each account',
+    meaning:
+      'prints who may do what: the subjects that enter and leave each account of NATS, and its keys and commands of Redis',
     async run([file = '', only], { config }) {
       const services = await readDefinitions(file);
-      const rows = rightsTable(services, config.namespace);
+      const rows = rightsTable(
+        services,
+        config.namespace,
+        config.redisPrefix ?? redisPrefixOf(config.namespace),
+      );
       const names = [...new Set(rows.map(({ account }) => account))];
       if (only !== undefined && !names.includes(only)) throw unknownAccount(only, names);
       const wanted = rows.filter(({ account }) => only === undefined || account === only);

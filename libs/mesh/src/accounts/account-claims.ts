@@ -52,7 +52,7 @@ export function accountClaims(
   identityOf: (account: string) => string,
   namespace?: string,
 ): Partial<NatsAccount> {
-  const { name, permissions } = account;
+  const { name, permissions, maxConnections = unlimited } = account;
   const isJetStream = name === plan.jetStream;
   const isOfMany = isJetStream || account.service === keeperService;
   const { publish, subscribe } = permissions ?? { publish: ['>'], subscribe: ['>'] };
@@ -60,7 +60,7 @@ export function accountClaims(
   const exported = plan.links.filter(({ from }) => from === name);
   const imported = plan.links.filter(({ to }) => to === name);
   return {
-    limits: { ...limits, ...(isJetStream && jetStreamLimits) },
+    limits: { ...limits, conn: maxConnections, ...(isJetStream && jetStreamLimits) },
     signing_keys: keys.signing.map((key) => newScopedSigner(fromPublic(key), account.service, scope)),
     exports: exportsOf(isOfMany ? exported.map((link) => widened(link, namespace)) : exported),
     imports: imported.map((link) => importOf(link, identityOf(link.from))),

@@ -34,6 +34,8 @@ export interface Account {
   service: string;
   /** Undefined for a user that may use every subject of its account. */
   permissions?: Permissions;
+  /** The number of connections at once; undefined without a limit of its own. */
+  maxConnections?: number;
 }
 
 export interface AccountPlan {
@@ -42,6 +44,9 @@ export interface AccountPlan {
   /** The name of the account of JetStream, in which all streams and buckets of the mesh lie. */
   jetStream: string;
 }
+
+/** Connections of one agent, tool or publisher, whose replicas have one each: one alone cannot use up those of the servers. */
+const maxConnections = 1_000;
 
 /** The user that may make streams, consumers and buckets. */
 export const provisionUser = 'provision';
@@ -78,6 +83,7 @@ export function planAccounts(services: readonly ServiceManifest[], namespace = '
       : {
           ...{ name: account, user: account, service: busName(manifest) },
           permissions: permissionsOf(manifest, services, namespace),
+          ...(services.includes(manifest) && { maxConnections }),
         },
   );
   const answered = answeredSubjects(members);

@@ -45,9 +45,10 @@ function assertDistinct(namespaces: readonly string[]): void {
 }
 
 function accountBlock(account: Account, { links, jetStream }: AccountPlan, password: string): string {
-  const { name } = account;
+  const { name, maxConnections } = account;
   const parts = [
     ...(name === jetStream ? ['    jetstream: enabled'] : []),
+    ...(maxConnections === undefined ? [] : [`    limits: { max_connections: ${maxConnections} }`]),
     `    users: [ ${userText(account, password)} ]`,
     ...listText('exports', exportTexts(links.filter(({ from }) => from === name))),
     ...listText('imports', links.filter(({ to }) => to === name).map(importText)),

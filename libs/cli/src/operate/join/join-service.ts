@@ -70,7 +70,7 @@ export async function joinService(mesh: JoinedMesh, manifest: ServiceManifest): 
     const queueNotes = await addTraces(tenancy, [manifest], mesh.natsUrl);
     const lines = Object.entries(variables).map(([name, value]) => `${name}=${value}\n`);
     await tenancy.folder.write(folder.env(service), lines.join(''));
-    const rights = rightsTable(all, tenancy.namespace).filter(
+    const rights = rightsTable(all, tenancy.namespace, prefixOf(mesh)).filter(
       ({ account }) => accountOf(account) === service,
     );
     const notes = [
