@@ -4,7 +4,7 @@ import { describe, expect, it } from 'vitest';
 import { remoteAgent } from '../remote/remote-agent.ts';
 import { remoteTool } from '../remote/remote-tool.ts';
 import { covers, planAccounts } from '../rights/accounts.ts';
-import { agentManifest, toolManifest } from '../rights/service-manifest.ts';
+import { agentManifest, busName, toolManifest } from '../rights/service-manifest.ts';
 import { accountClaims } from './account-claims.ts';
 
 const execute = () => ({});
@@ -59,6 +59,13 @@ describe.each(['mesh', 'shop'])('the claims of the accounts of the namespace %s'
         }),
       ]);
     }
+  });
+
+  it('limit the connections of agents and tools, and of nobody else', () => {
+    const limited = plan.accounts.filter(({ name }) => claims.get(name)?.limits?.conn === 1_000);
+    expect(limited.map(({ service }) => service)).toEqual(services.map(busName));
+    const others = plan.accounts.filter((account) => !limited.includes(account));
+    for (const { name } of others) expect(claims.get(name)?.limits?.conn).toBe(-1);
   });
 
   it('give JetStream to one account only', () => {
