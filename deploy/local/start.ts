@@ -61,8 +61,10 @@ async function main(signal: AbortSignal): Promise<void> {
     '',
   ].join('\n');
   await writeFile(`${folder}/operator.env`, operatorEnv, { mode: 0o600 });
+  // redis-cli wants the name of the user.
+  const adminUrl = mesh.redisUrl.replace('//:', '//default:');
   // The operator of the mesh may not change the settings and the users of Redis.
-  await writeFile(`${folder}/admin.env`, `REDIS_ADMIN_URL=${mesh.redisUrl}\n`, { mode: 0o600 });
+  await writeFile(`${folder}/admin.env`, `REDIS_ADMIN_URL=${adminUrl}\n`, { mode: 0o600 });
   console.log(`
 The mesh is running: ${mesh.processes.length} services and a gateway, each a process of its own.
 
