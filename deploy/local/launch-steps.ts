@@ -23,9 +23,9 @@ export function assertSettings(env: NodeJS.ProcessEnv): void {
     const result = each.read(env[each.env]);
     if ('problem' in result) throw new Error(`${each.env} ${result.problem}`);
   }
-  if (env.MESH_HEALTH_PORT !== undefined)
+  if (env.MESH_HEALTH_PORT !== undefined && env.MESH_HEALTH_PORT !== '0')
     throw new Error(
-      'MESH_HEALTH_PORT is not read here, where many processes share one machine; leave it out, and set MESH_METRICS=otlp to send their metrics to a receiver',
+      'MESH_HEALTH_PORT must be 0 here, where many processes share one machine: each takes a free port, and npm start lists them for Prometheus; or leave it out, and set MESH_METRICS=otlp to send their metrics to a receiver',
     );
 }
 

@@ -232,6 +232,7 @@ export async function launchMesh(options: LaunchOptions = {}): Promise<LocalMesh
       signal: failed.signal,
       env: {
         ...environmentOf(which === 'gateway' ? 'gateway' : 'other'),
+        ...portOf(process.env),
         ...ofAll,
         ...keysFor(which),
         NATS_URL: natsUrl,
@@ -268,6 +269,11 @@ export async function launchMesh(options: LaunchOptions = {}): Promise<LocalMesh
     start,
     [Symbol.asyncDispose]: () => all.disposeAsync(),
   };
+}
+
+/** Returns the setting by which each service takes a free health port, if it was given. */
+function portOf({ MESH_HEALTH_PORT: port }: NodeJS.ProcessEnv): Record<string, string> {
+  return port === undefined ? {} : { MESH_HEALTH_PORT: port };
 }
 
 function sampleOf(which: Sample | keyof typeof others): Sample {

@@ -7,6 +7,7 @@ import type { LocalMesh } from './launch.ts';
 import { chooseModel } from './model-choice.ts';
 import { logPrinter } from './print.ts';
 import type { Sample } from './samples.ts';
+import { listTargets } from './scrape-targets.ts';
 
 /** Runs the mesh until Ctrl-C. Its data stays, so that the next start finds the sessions again. */
 async function main(signal: AbortSignal): Promise<void> {
@@ -22,12 +23,16 @@ async function main(signal: AbortSignal): Promise<void> {
     import('./samples.ts'),
   ]);
   const printer = logPrinter();
+  const noteTarget = listTargets(`${folder}/targets.json`);
   const say = (text: string) => console.log(`  ${text}`);
   await using mesh = await launchMesh({
     gatewayPort,
     dataDir: `${folder}/data`,
     model,
-    onLine: printer.onLine,
+    onLine(service, line) {
+      noteTarget(service, line);
+      printer.onLine(service, line);
+    },
     restarts: true,
     joinable: true,
     say,
@@ -56,12 +61,16 @@ async function main(signal: AbortSignal): Promise<void> {
     '',
   ].join('\n');
   await writeFile(`${folder}/operator.env`, operatorEnv, { mode: 0o600 });
+  // redis-cli wants the name of the user.
+  const adminUrl = mesh.redisUrl.replace('//:', '//default:');
+  // The operator of the mesh may not change the settings and the users of Redis.
+  await writeFile(`${folder}/admin.env`, `REDIS_ADMIN_URL=${adminUrl}\n`, { mode: 0o600 });
   console.log(`
 The mesh is running: ${mesh.processes.length} services and a gateway, each a process of its own.
 
   REST     ${mesh.gatewayUrl}${process.env.MESH_CONSOLE === 'off' ? '' : `\n  console  ${mesh.gatewayUrl}/console`}${process.env.MESH_ADK_WEB ? `\n  web UI   ${mesh.gatewayUrl}/dev-ui/` : ''}
   NATS     ${mesh.natsUrl}   (how a program of yours logs in: ${folder}/client.env; an operator: ${folder}/operator.env)
-  Redis    ${withoutPassword(mesh.redisUrl)}
+  Redis    ${withoutPassword(mesh.redisUrl)}   (with all rights: ${folder}/admin.env)
   apps     ${samples
     .flatMap(({ manifest }) => manifest.app ?? [])
     .sort()

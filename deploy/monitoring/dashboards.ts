@@ -174,6 +174,9 @@ const meshDashboard = dashboard('agentmesh-mesh', 'agentmesh: the mesh')
     ]),
   )
   .withPanel(
+    chart('Open streams', 'short', [`sum by (instance) (agentmesh_sse_streams{${mesh}})`, '{{instance}}']),
+  )
+  .withPanel(
     chart('Tokens per second', 'short', [
       `sum by (agent, model, type) (rate(agentmesh_model_tokens_total{${mesh}}${span}))`,
       '{{agent}} {{model}} {{type}}',

@@ -1,11 +1,12 @@
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
-import { connectNats } from '@agentmesh/bus';
+import { connectNats, openCanaries } from '@agentmesh/bus';
 import { type LocalMesh, launchMesh } from '@agentmesh/deploy/launch';
 import { type Sample, samples } from '@agentmesh/deploy/samples';
+import { provisionUser } from '@agentmesh/mesh';
 import { subjects } from '@agentmesh/protocol';
 import { pauseProcess, until } from '@agentmesh/testing';
-import { type Browser, type BrowserContext, chromium, type Page } from 'playwright-core';
+import { type Browser, type BrowserContext, chromium, type Page, type Response } from 'playwright-core';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { restClient } from '../rest-client.ts';
 import { findBrowser, shots } from './web-ui.fixture.ts';
@@ -119,6 +120,11 @@ describe('the console, while runs go on', () => {
     await open('pending');
     const card = page.getByRole('listitem', { name: 'confirmation of time_off_agent' });
     await card.getByText('5 days off are wanted').waitFor();
+    // The proposal stands beside the field, and an approver who has entered nothing sends nothing.
+    await card.getByText('Proposed: approvedDays: 0').waitFor();
+    expect(await card.getByLabel('approvedDays').inputValue()).toBe('');
+    await card.getByRole('button', { name: 'Approve' }).click();
+    await card.locator('input:focus:invalid').waitFor();
     await card.getByLabel('approvedDays').fill('4');
     await shoot('pending');
     await card.getByRole('button', { name: 'Approve' }).click();
@@ -128,6 +134,42 @@ describe('the console, while runs go on', () => {
     await until(async () => (await (await fetch(path)).text()).includes('You have 4 of 5 days off.'), {
       what: 'the answer of the agent',
     });
+  });
+
+  it('takes the proposed values over by one key', async () => {
+    const { session } = await talk('time_off_app', 'I want 6 days off');
+    await open('pending');
+    const card = page
+      .getByRole('listitem', { name: 'confirmation of time_off_agent' })
+      .filter({ hasText: '6 days off are wanted' });
+    await card.getByRole('button', { name: 'Use the proposal' }).press('Enter');
+    expect(await card.getByLabel('approvedDays').inputValue()).toBe('0');
+    await card.getByRole('button', { name: 'Approve' }).press('Enter');
+    await card.waitFor({ state: 'detached' });
+    const path = `${mesh.gatewayUrl}/apps/time_off_app/users/u1/sessions/${session}`;
+    await until(async () => (await (await fetch(path)).text()).includes('You have no days off: rejected.'), {
+      what: 'the answer of the agent',
+    });
+  });
+
+  it.each([
+    ['run', 'runs/nobody-knows-it', /not among the newest/],
+    ['session', 'sessions/weather_app/u1/nobody-knows-it', /does not exist|no session/],
+  ])('asks once for a missing %s', async (_what, view, message) => {
+    const refused: string[] = [];
+    const note = (answer: Response) => void (answer.status() === 404 && refused.push(answer.url()));
+    page.on('response', note);
+    await open(view);
+    await page.getByRole('alert').filter({ hasText: message }).waitFor();
+    const asked = new Set(refused).size;
+    expect(asked).toBeGreaterThan(0);
+    // The view would have asked again meanwhile.
+    const nextMap = () => page.waitForResponse((answer) => answer.url().endsWith('/mesh'));
+    await nextMap();
+    await nextMap();
+    page.off('response', note);
+    expect(refused).toHaveLength(asked);
+    failures.splice(0);
   });
 
   it('gives a result as JSON to a call that waits for one', async () => {
@@ -271,6 +313,32 @@ describe('the console, while runs go on', () => {
     expect(red).toBeLessThan(60);
     await shoot('dark');
     await page.emulateMedia({ colorScheme: 'light' });
+  });
+
+  it('shows a canary on the map: its share, and the figures of both versions, also of a dead one', async () => {
+    await using canaries = await openCanaries({ url: mesh.natsUrl, ...mesh.login(provisionUser) });
+    await canaries.put({ agent: 'weather_agent', version: '9.9.9', percent: 100, pinned: true });
+    const canary = await mesh.start(sample('weather_agent'), { MESH_VERSION: '9.9.9' });
+    await open('');
+    await button(
+      /^agent weather_agent: 2 replicas,.* canary 9\.9\.9 gets 100 % of the sessions, pinned$/,
+    ).press('Enter');
+    const part = page.getByRole('region', { name: 'Canary' });
+    const row = (name: RegExp) => part.getByRole('row', { name }).waitFor();
+    await until(
+      async () => {
+        await talk('weather_app', 'How is the weather in Paris?');
+        return /^9\.9\.9\s+1\s+[1-9]/.test(await part.getByRole('row', { name: /^9/ }).innerText());
+      },
+      { what: 'a run of the canary on the map', timeoutMs: 20_000 },
+    );
+    await canary.kill();
+    await row(/^9\.9\.9 0 [1-9]\d* 0 [\d.]+ m?s [\d.]+ m?s$/);
+    await row(/^0\.1\.0 1 /);
+    await page
+      .getByRole('cell', { name: /\(canary: 9\.9\.9 gets 100 % of the sessions, pinned\)/ })
+      .waitFor();
+    await shoot('canary');
   });
 });
 

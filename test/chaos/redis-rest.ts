@@ -43,6 +43,7 @@ const kinds: Kind[] = [
   [pattern(({ answerKey }) => answerKey('x', 'x')), expires],
   [pattern(({ recentRuns }) => recentRuns('x')), expires],
   [pattern(({ recentPlaces }) => recentPlaces('x')), expires],
+  [pattern(({ canaryRuns }) => canaryRuns('x', 'x', 0)), expires],
   [pattern(({ running }) => running('x', 'x')), judgeRuns],
   [pattern(({ ready }) => ready('x', 'x')), judgeRuns],
   [pattern(({ queued }) => queued('x', 'x')), judgeRuns],

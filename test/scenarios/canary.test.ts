@@ -106,6 +106,19 @@ async function endedRuns(agent: string): Promise<Record<string, number>> {
   return found;
 }
 
+interface ShownCanary {
+  version: string;
+  versions: { version: string; replicas: number; runs: number }[];
+}
+
+/** Returns the canary of an agent, as the gateway's map of the mesh shows it. */
+async function shownCanary(agent: string): Promise<ShownCanary | undefined> {
+  const { agents } = (await (await fetch(`${mesh.gatewayUrl}/mesh`)).json()) as {
+    agents: { name: string; canary?: ShownCanary }[];
+  };
+  return agents.find(({ name }) => name === agent)?.canary;
+}
+
 const setAll = (percent: number) =>
   Promise.all(withRuns.map((agent) => canaries.put({ agent, version: '2.0.0', percent, pinned: false })));
 
@@ -181,6 +194,20 @@ it('a canary of all agents gets its share under load, survives its death, is sto
     const orphaned = await next(200);
     report('all replicas of the canary are killed', orphaned);
     expect(shareOf(orphaned.slice(-50))).toBe(0);
+    // The figures of the dead version are still there.
+    const shown = await shownCanary('weather_agent');
+    expect(shown).toMatchObject({ version: '2.0.0', percent: 50, pinned: false, ending: false });
+    const figures = {
+      runs: expect.any(Number),
+      failed: 0,
+      p50Ms: expect.any(Number),
+      p95Ms: expect.any(Number),
+    };
+    expect(shown?.versions).toEqual([
+      { version: '1.0.0', replicas: 1, ...figures },
+      { version: '2.0.0', replicas: 0, ...figures },
+    ]);
+    expect(shown?.versions[1]?.runs).toBeGreaterThanOrEqual(ofNew);
     const takenOver = load.runs.filter(({ isTakenOver }) => isTakenOver).length;
     console.log(`canary, taken over from the killed replicas: ${takenOver} runs`);
     expect(takenOver).toBeGreaterThan(0);
@@ -215,6 +242,9 @@ it('a canary of all agents gets its share under load, survives its death, is sto
   }
   expect(load.failures).toEqual([]);
   expect(await canaries.list()).toEqual([]);
+  await until(async () => (await shownCanary('weather_agent')) === undefined, {
+    what: 'the end of the canary on the map',
+  });
   await using streams = await openWorkStreams({ url: mesh.natsUrl, ...mesh.login(provisionUser) });
   const queues = async () => {
     const ofRuns = (await streams.list()).filter(({ kind }) => kind === 'run');

@@ -114,7 +114,7 @@ describe('the launcher', () => {
       stderr: expect.stringContaining('MESH_LOG_LEVEL must be one of'),
     });
     await expect(start('MESH_HEALTH_PORT', '8081')).rejects.toMatchObject({
-      stderr: expect.stringContaining('MESH_HEALTH_PORT is not read here'),
+      stderr: expect.stringContaining('MESH_HEALTH_PORT must be 0 here'),
     });
     await expect(start('MESH_MODEL', 'gpt')).rejects.toMatchObject({
       stderr: expect.stringContaining('MESH_MODEL must be one of scripted; it is "gpt"'),

@@ -1,3 +1,4 @@
+import { spawn } from 'node:child_process';
 import { type LocalMesh, launchMesh } from '@agentmesh/deploy/launch';
 import { alerts, readPage, type ShownSeries, usedExpressions } from '@agentmesh/deploy/monitoring';
 import { samples } from '@agentmesh/deploy/samples';
@@ -115,4 +116,38 @@ it('alerts and dashboards use only metrics and labels that a mesh shows after a 
       where,
     ).toEqual([]);
   }
+});
+
+/** Reads the number of open streams that the gateway shows. */
+async function openStreams(): Promise<number[]> {
+  await series();
+  return [...pages.values()].flatMap((page) => {
+    const [, value] = /^agentmesh_sse_streams(?:\{.*\})? (\S+)/m.exec(page) ?? [];
+    return value === undefined ? [] : [Number(value)];
+  });
+}
+
+it('the gateway counts open streams: of clients that leave, that are killed, and that read to the end', async () => {
+  const client = restClient(mesh.gatewayUrl);
+  const bodyOf = async () => ({
+    ...{ app_name: 'stock_app', user_id: 'u1', session_id: await client.createSession('stock_app') },
+    new_message: { role: 'user', parts: [{ text: 'GOOG?' }] },
+  });
+  expect(await openStreams()).toEqual([0]);
+  trouble = 'hangs';
+  const asked = model.requests.length;
+  const leaving = new AbortController();
+  const path = '/run_sse?stop_on_disconnect=true';
+  const left = client.send('POST', path, await bodyOf(), leaving.signal).then((answer) => answer.text());
+  const json = ['-H', 'content-type: application/json', '-d', JSON.stringify(await bodyOf())];
+  const killed = spawn('curl', ['-s', '-N', ...json, `${mesh.gatewayUrl}${path}`], { stdio: 'ignore' });
+  await until(() => model.requests.length >= asked + 4, { what: 'two runs that wait for the model' });
+  trouble = undefined;
+  const reading = client.send('POST', '/run_sse', await bodyOf()).then((answer) => answer.text());
+  expect(await reading).toContain('done');
+  await until(async () => (await openStreams())[0] === 2, { what: 'the end of the stream that was read' });
+  killed.kill('SIGKILL');
+  leaving.abort();
+  await left.catch(() => undefined);
+  await until(async () => (await openStreams())[0] === 0, { what: 'the end of both streams' });
 });

@@ -26,7 +26,10 @@ let exported: NodeJS.ProcessEnv;
 beforeAll(async () => {
   port = await freePort();
   const [command = '', ...args] = (blocks[1] ?? '').trim().split(/\s+/);
-  exported = { MESH_HTTP_PORT: String(port), MESH_DATA_DIR: data, MESH_LOG_FORMAT: 'text' };
+  exported = {
+    ...{ MESH_HTTP_PORT: String(port), MESH_DATA_DIR: data },
+    ...{ MESH_LOG_FORMAT: 'text', MESH_HEALTH_PORT: '0' },
+  };
   const env = { ...process.env, ...exported };
   mesh = spawnGuarded([command, ...args], { cwd: root, env, stdio: ['ignore', 'pipe', 'inherit'] });
   const running = Promise.withResolvers<void>();
@@ -55,11 +58,11 @@ async function freePort(): Promise<number> {
   return address.port;
 }
 
-/** Runs commands of the README with another port and another data folder. */
-async function sh(commands: string): Promise<string> {
+/** Runs commands of a document with another port and another data folder. `flags`: those of the shell. */
+async function sh(commands: string, flags = '-ec'): Promise<string> {
   const here = commands.replaceAll('localhost:8000', `127.0.0.1:${port}`).replaceAll('.mesh/', `${data}/`);
   const env = { ...process.env, ...exported };
-  const { stdout } = await promisify(execFile)('bash', ['-ec', here], { cwd: root, env });
+  const { stdout } = await promisify(execFile)('bash', [flags, here], { cwd: root, env });
   return stdout;
 }
 
@@ -113,5 +116,41 @@ describe("the README's quick start", () => {
     const output = await sh(blocks[4] ?? '');
     expect(output).toContain('The analysis is in analysis_report.txt, version 0.');
     expect(output).toContain('- Profit rose in spring.');
+  });
+});
+
+it('lists the health ports of all processes for Prometheus', async () => {
+  const [{ targets }] = JSON.parse(readFileSync(join(data, 'targets.json'), 'utf8')) as [
+    { targets: string[] },
+  ];
+  const pages = targets.map(async (target) => await (await fetch(`http://${target}/metrics`)).text());
+  const names = (await Promise.all(pages)).map(
+    (page) => /^target_info\{.*service_name="([^"]+)"/m.exec(page)?.[1],
+  );
+  expect(new Set(names).size).toBe(targets.length);
+  expect(names).toEqual(expect.arrayContaining(['gateway', 'agent_weather_agent', 'tool_get_weather']));
+});
+
+describe('the drill by hand', () => {
+  const drill = readFileSync(join(root, 'docs/drill.md'), 'utf8');
+  const byHand = /## By hand\n(.*?)\n## /s.exec(drill)?.[1] ?? '';
+  const steps = [...byHand.matchAll(/```sh\n(.*?)```/gs)].map(([, text = '']) => text);
+  const doctor = async () => await sh('npm run --silent mesh -- doctor || true');
+
+  it.each([
+    ['an approval', 0, /^.*confirmation.*$/m],
+    ['a full Redis', 1, /^! redis-memory: Redis uses \d+ % of its memory/m],
+    ['a missing right', 2, /^✗ redis-rights: Redis refused in the last ten minutes: .*agent_weather_agent/m],
+    ['a lost replica', 3, /^! replicas: no replica of agent weather_agent is up/m],
+    ['two versions', 4, /^! versions: tool get_weather runs in 2 versions: 0\.0\.9 \(1\)/m],
+  ])('plants %s, finds it, and ends it', async (_what, at, sign) => {
+    // The doctor exits with 1. A tool has no port for requests.
+    expect(await sh(`unset MESH_HTTP_PORT; ${steps[at]}`, '-c')).toMatch(sign);
+    await until(async () => !sign.test(await doctor()), { what: 'the end of the sign', timeoutMs: 20_000 });
+  });
+
+  it('ends with a limit that the gateway has', () => {
+    expect(steps).toHaveLength(6);
+    expect(steps[5]).toContain('MESH_HTTP_USER_RUNS_PER_MINUTE=2 npm start');
   });
 });

@@ -124,6 +124,9 @@ describe('the trace of an invocation', () => {
     expect(run.attributes).toEqual({
       'gen_ai.operation.name': 'invoke_agent',
       'gen_ai.agent.name': 'customer_agent',
+      'gen_ai.agent.id': 'customer_agent',
+      'gen_ai.provider.name': 'gcp.gemini',
+      'gen_ai.request.model': 'gemini-2.5-flash',
       'gen_ai.conversation.id': session,
       'agentmesh.app': 'customer_app',
       'agentmesh.invocation_id': events[0]?.invocationId,
@@ -152,6 +155,7 @@ describe('the trace of an invocation', () => {
     expect(JSON.stringify(spansOf(traceId))).not.toContain('secret');
     expect(spanNamed(traceId, 'chat gemini-2.5-flash', 'agent_summary_agent').attributes).toMatchObject({
       'gen_ai.operation.name': 'chat',
+      'gen_ai.provider.name': 'gcp.gemini',
       'gen_ai.request.model': 'gemini-2.5-flash',
       'gen_ai.response.finish_reasons': expect.anything(),
       'gen_ai.usage.input_tokens': expect.any(Number),

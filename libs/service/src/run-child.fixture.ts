@@ -1,10 +1,11 @@
 // Runs a service as a process of its own, for run-service.int.test.ts: node run-child.fixture.ts <mode>
 // [graceMs]
 import { createServer } from 'node:net';
-import { AsyncDisposableStack, MeshError } from '@agentmesh/protocol';
+import { AsyncDisposableStack, MeshError, startSpan } from '@agentmesh/protocol';
 import { createLogger } from './logger.ts';
 import { startHealth } from './probes/health.ts';
 import { runService } from './run-service.ts';
+import { startTraces } from './traces/start-traces.ts';
 
 const [mode = 'well', graceMs = '20000'] = process.argv.slice(2);
 const log = createLogger({ service: 'child', replica: 'child-1', level: 'debug' });
@@ -39,6 +40,12 @@ async function start({ signal }: { signal: AbortSignal }): Promise<AsyncDisposab
   if (mode === 'health') {
     const health = owners.use(await startHealth({ port: 0, host: '127.0.0.1', ready: () => ['warming up'] }));
     log.info({ port: health.port }, 'health');
+  }
+  if (mode === 'traces') {
+    const config = { traces: 'otlp', traceContent: '0' } as const;
+    const ids = { service: 'child', replica: 'child-1', version: '1.2.3' };
+    owners.use(await startTraces({ config, ...ids, log }));
+    startSpan('work', {}, () => ({ kind: 'internal', attributes: {} }))?.end();
   }
   if (mode === 'rejects') setImmediate(() => Promise.reject(new Error('nobody caught this')));
   if (mode === 'warns') process.emitWarning('the memory is away', { code: 'AGENTMESH_MEMORY' });

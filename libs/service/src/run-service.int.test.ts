@@ -1,5 +1,6 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
+import { type AddressInfo, createServer } from 'node:net';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 import { afterEach, expect, it } from 'vitest';
@@ -13,8 +14,9 @@ afterEach(() => {
   for (const child of children.splice(0)) child.kill('SIGKILL');
 });
 
-function run(mode: string, graceMs = 20_000) {
+function run(mode: string, graceMs = 20_000, env: Record<string, string> = {}) {
   const child = spawn(process.execPath, [fixture, mode, String(graceMs)], {
+    env: { ...process.env, ...env },
     stdio: ['ignore', 'pipe', 'inherit'],
   });
   children.push(child);
@@ -139,3 +141,28 @@ it('serves its health over HTTP until it has stopped', async () => {
   child.kill('SIGTERM');
   expect(await exitCode()).toBe(0);
 });
+
+it.each(['refuses', 'does not answer'])(
+  'stops in time, with one warning, while the receiver of traces %s',
+  async (how) => {
+    const receiver = createServer(() => {});
+    await new Promise<void>((resolve) => receiver.listen(0, '127.0.0.1', resolve));
+    const { port } = receiver.address() as AddressInfo;
+    if (how === 'refuses') await new Promise((resolve) => receiver.close(resolve));
+    const env = {
+      OTEL_EXPORTER_OTLP_ENDPOINT: `http://127.0.0.1:${port}`,
+      OTEL_BSP_SCHEDULE_DELAY: '20',
+      NO_PROXY: '127.0.0.1',
+    };
+    const { child, saw, exitCode, lines, messages } = run('traces', 20_000, env);
+    await saw('started');
+    child.kill('SIGTERM');
+    expect(await exitCode()).toBe(0);
+    expect(lines.filter(({ level }) => level === 'warn').map(({ msg }) => msg)).toEqual([
+      expect.stringContaining('spans cannot be sent'),
+    ]);
+    // A second later the process would say that handles are open.
+    expect(messages().at(-1)).toBe('stopped');
+    receiver.close();
+  },
+);

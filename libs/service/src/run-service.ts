@@ -3,6 +3,7 @@ import { MeshError } from '@agentmesh/protocol';
 import { causeMessages } from './error-record.ts';
 import { returnIdleMemory } from './idle-memory.ts';
 import type { Logger } from './logger.ts';
+import { isSending } from './traces/sends.ts';
 
 export interface RunOptions {
   name: string;
@@ -129,6 +130,8 @@ export async function runService(options: RunOptions): Promise<void> {
   stopped();
   if (signal.aborted) log.info('stopped');
   process.exitCode = Math.max(code, state.exitCode);
+  // Traces or metrics for a receiver that does not answer: their exporter would hold the process for seconds.
+  if (isSending()) process.exit();
   setTimeout(() => {
     log.warn({ open: process.getActiveResourcesInfo() }, 'open handles after the stop: exiting anyway');
     process.exit();

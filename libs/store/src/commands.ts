@@ -67,7 +67,7 @@ const sent: Record<StorePart, string> = {
   credentials: 'get hset hdel hexists hgetall exists unlink',
   memory: 'hget hmget srandmember srem zrange zrevrange zrangebyscore',
   sessions:
-    'hget hgetall hlen hmget hvals hexists pexpire smembers srem xrange zadd zcard zcount zrange zrangebyscore zrem zrevrange',
+    'hget hgetall hincrby hlen hmget hvals hexists pexpire smembers srem xrange zadd zcard zcount zrange zrangebyscore zrem zrevrange',
 };
 
 /** Returns the commands of Redis that parts of the store need, in the form of an access rule. */

@@ -54,6 +54,14 @@ export abstract class BaseLlm {
   }
 
   /**
+   * Returns the name of the provider for spans, by OpenTelemetry's conventions: `openai`, `gcp.gemini`, …; default
+   * `_OTHER`.
+   */
+  providerName(): string {
+    return '_OTHER';
+  }
+
+  /**
    * Yields the answer. The last response is complete, the responses before it are partial.
    *
    * @param stream requests the answer in pieces

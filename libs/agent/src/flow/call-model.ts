@@ -91,7 +91,7 @@ async function* askModel(
     return;
   }
   const { abortSignal, runConfig, pluginManager } = invocation;
-  const span = startModelSpan(invocation, request);
+  const span = startModelSpan(invocation, request, agent.llm);
   try {
     const stream = runConfig.streamingMode === 'sse';
     for await (const response of agent.llm.generateContentAsync(request, stream, abortSignal)) {

@@ -22,11 +22,15 @@ afterEach(() => {
   recordTraceContent(false);
 });
 
+const generateContentConfig = { temperature: 0.5, maxOutputTokens: 100 };
+
 /** Lets an agent with a tool take a turn. Returns the recorded spans by name. */
 async function turn(run: () => unknown, ...replies: Parameters<typeof scriptedModel>) {
   const { llm } = await scriptedModel(...replies);
   const tool = new FunctionTool({ name: 'work', description: 'works', execute: run });
-  const { say } = await chat(new LlmAgent({ name: 'root', model: llm, tools: [tool] }));
+  const { say } = await chat(
+    new LlmAgent({ name: 'root', model: llm, generateContentConfig, tools: [tool] }),
+  );
   await say('a secret');
   const spans = exporter.getFinishedSpans();
   const named = (name: string) => spans.filter((span) => span.name === name);
@@ -43,15 +47,38 @@ describe('the spans of an agent in one process', () => {
       {
         'gen_ai.operation.name': 'execute_tool',
         'gen_ai.tool.name': 'work',
+        'gen_ai.tool.description': 'works',
         'gen_ai.tool.type': 'function',
         'gen_ai.tool.call.id': expect.stringMatching(/^adk-/),
         'gen_ai.agent.name': 'root',
+        'gen_ai.agent.id': 'root',
         'gen_ai.conversation.id': chats[0]?.attributes['gen_ai.conversation.id'],
         'agentmesh.app': 'app',
         'agentmesh.invocation_id': chats[0]?.attributes['agentmesh.invocation_id'],
         'agentmesh.attempt': 1,
       },
     ]);
+  });
+
+  it('name the provider, the settings of the request, and the tokens of the answer', async () => {
+    const { chats } = await turn(() => ({ done: true }), { text: 'ok' });
+    expect(chats[0]?.attributes).toEqual({
+      'gen_ai.operation.name': 'chat',
+      'gen_ai.provider.name': 'gcp.gemini',
+      'gen_ai.request.model': 'gemini-test',
+      'gen_ai.request.temperature': 0.5,
+      'gen_ai.request.max_tokens': 100,
+      'gen_ai.response.model': expect.any(String),
+      'gen_ai.response.finish_reasons': ['STOP'],
+      'gen_ai.usage.input_tokens': expect.any(Number),
+      'gen_ai.usage.output_tokens': expect.any(Number),
+      'gen_ai.agent.name': 'root',
+      'gen_ai.agent.id': 'root',
+      'gen_ai.conversation.id': expect.any(String),
+      'agentmesh.app': 'app',
+      'agentmesh.invocation_id': expect.any(String),
+      'agentmesh.attempt': 1,
+    });
   });
 
   it('hold messages, arguments and results when contents are recorded', async () => {
@@ -79,5 +106,6 @@ describe('the spans of an agent in one process', () => {
     expect(tools[0]?.attributes['error.type']).toBe('tool_error');
     expect(chats.map(({ status }) => status.code)).toEqual([0, 2]);
     expect(chats[1]?.status.message).toContain('no such model');
+    expect(chats[1]?.attributes['error.type']).toEqual(expect.any(String));
   });
 });

@@ -1,7 +1,7 @@
 import { failSpan, setContent, setFailed, startSpan, underSpan } from '@agentmesh/protocol';
 import type { Content } from '@google/genai';
-import type { Span } from '@opentelemetry/api';
-import type { LlmRequest, LlmResponse } from '../base/base-llm.ts';
+import type { Attributes, Span } from '@opentelemetry/api';
+import type { BaseLlm, LlmRequest, LlmResponse } from '../base/base-llm.ts';
 import type { BaseTool } from '../base/base-tool.ts';
 import type { InvocationContext } from '../base/invocation-context.ts';
 import type { ToolOutcome } from './run-tool.ts';
@@ -12,12 +12,15 @@ type Json = Record<string, unknown>;
 export function startModelSpan(
   invocation: InvocationContext,
   { model, contents, config }: LlmRequest,
+  llm: BaseLlm,
 ): Span | undefined {
   const span = startSpan(`chat ${model}`, invocation.carrier, () => ({
     kind: 'client',
     attributes: {
       'gen_ai.operation.name': 'chat',
+      'gen_ai.provider.name': llm.providerName(),
       'gen_ai.request.model': model,
+      ...settingsOf(config),
       ...idsOf(invocation),
     },
   }));
@@ -26,15 +29,41 @@ export function startModelSpan(
   return span;
 }
 
+/** The settings of a request that the conventions name, by the names of their attributes. */
+const settings = {
+  temperature: 'gen_ai.request.temperature',
+  topP: 'gen_ai.request.top_p',
+  topK: 'gen_ai.request.top_k',
+  maxOutputTokens: 'gen_ai.request.max_tokens',
+  stopSequences: 'gen_ai.request.stop_sequences',
+  seed: 'gen_ai.request.seed',
+  frequencyPenalty: 'gen_ai.request.frequency_penalty',
+  presencePenalty: 'gen_ai.request.presence_penalty',
+} as const satisfies Partial<Record<keyof LlmRequest['config'], string>>;
+
+/** Returns the attributes of the settings that a request has. */
+function settingsOf(config: LlmRequest['config']): Attributes {
+  const names = Object.keys(settings) as (keyof typeof settings)[];
+  const isJson = config.responseMimeType === 'application/json';
+  return {
+    ...Object.fromEntries(
+      names.flatMap((name) => (config[name] === undefined ? [] : [[settings[name], config[name]]])),
+    ),
+    ...(isJson && { 'gen_ai.output.type': 'json' }),
+  };
+}
+
 /** Notes an answer of the model on its span. Pieces of an answer are left out. */
 export function noteAnswer(span: Span | undefined, response: LlmResponse): void {
   if (!span || response.partial) return;
   const { modelVersion, usageMetadata, finishReason, errorCode, errorMessage, content } = response;
   const { promptTokenCount, candidatesTokenCount = 0, thoughtsTokenCount = 0 } = usageMetadata ?? {};
+  const cached = usageMetadata?.cachedContentTokenCount;
   span.setAttributes({
     ...(modelVersion !== undefined && { 'gen_ai.response.model': modelVersion }),
     ...(finishReason !== undefined && { 'gen_ai.response.finish_reasons': [finishReason] }),
     ...(promptTokenCount !== undefined && { 'gen_ai.usage.input_tokens': promptTokenCount }),
+    ...(cached !== undefined && { 'gen_ai.usage.cache_read.input_tokens': cached }),
     ...(usageMetadata && { 'gen_ai.usage.output_tokens': candidatesTokenCount + thoughtsTokenCount }),
   });
   setContent(span, 'gen_ai.output.messages', () => (content ? [messageOf(content)] : []));
@@ -71,7 +100,7 @@ export interface TracedCall {
 
 /** Begins the span of a tool call. Messages that the tool sends are below it. */
 export function startToolSpan(
-  { name }: BaseTool,
+  { name, description }: BaseTool,
   invocation: InvocationContext,
   callId: string | undefined,
   args: Json,
@@ -81,6 +110,7 @@ export function startToolSpan(
     attributes: {
       'gen_ai.operation.name': 'execute_tool',
       'gen_ai.tool.name': name,
+      'gen_ai.tool.description': description,
       'gen_ai.tool.type': 'function',
       ...(callId !== undefined && { 'gen_ai.tool.call.id': callId }),
       ...idsOf(invocation),
@@ -102,6 +132,7 @@ export function startToolSpan(
 function idsOf({ agent, session, invocationId, attempt }: InvocationContext) {
   return {
     'gen_ai.agent.name': agent.name,
+    'gen_ai.agent.id': agent.name,
     'gen_ai.conversation.id': session.id,
     'agentmesh.app': session.appName,
     'agentmesh.invocation_id': invocationId,

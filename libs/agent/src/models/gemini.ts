@@ -103,6 +103,11 @@ export class Gemini extends BaseLlm {
     return [`no key for model ${this.model}: set GEMINI_API_KEY or GOOGLE_API_KEY`];
   }
 
+  override providerName(): string {
+    const { client, vertexai = client?.vertexai } = this.#options;
+    return vertexai ? 'gcp.vertex_ai' : 'gcp.gemini';
+  }
+
   get #key(): string | undefined {
     const { apiKey, client, vertexai = client?.vertexai } = this.#options;
     return apiKey ?? (vertexai ? undefined : geminiKeyOf());

@@ -62,6 +62,11 @@ export class OpenAiLlm extends BaseLlm {
     return [`no key for model ${this.model}: set OPENAI_API_KEY`];
   }
 
+  /** Also for other servers with the same interface. */
+  override providerName(): string {
+    return 'openai';
+  }
+
   #connect(): OpenAI {
     const { apiKey = process.env.OPENAI_API_KEY, baseUrl, client } = this.#options;
     const [problem] = this.keyProblems();

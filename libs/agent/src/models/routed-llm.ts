@@ -38,6 +38,12 @@ export class RoutedLlm extends BaseLlm {
     return [...new Set(this.#routes.all().flatMap((model) => model.keyProblems()))];
   }
 
+  /** Returns the provider of all its models; `_OTHER` when they have several. */
+  override providerName(): string {
+    const [first, ...others] = new Set(this.#routes.all().map((model) => model.providerName()));
+    return first !== undefined && others.length === 0 ? first : super.providerName();
+  }
+
   /**
    * @throws the error of the model that failed last; MeshError `invalid_argument` when the router selects a
    * model that does not exist

@@ -87,7 +87,7 @@ export function describeDiscovery({ connect, openLink, provision, kill, name }: 
     await put(agent, { ...canary, percent: 101 });
     await put(`${agent}_other`, { ...canary, percent: 50 });
     await until(() => problems.length >= 2);
-    const wanted = { ...canary, pinned: false, ending: false };
+    const wanted = { ...canary, since: 0, pinned: false, ending: false };
     expect(reader.directory.canary(agent)).toEqual(wanted);
     expect(later.directory.canary(agent)).toEqual(wanted);
     expect(later.directory.list('agent').map((card) => card.name)).not.toContain(agent);

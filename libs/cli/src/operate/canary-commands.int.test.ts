@@ -68,7 +68,7 @@ describe('the commands for canaries', () => {
     await until(() => client.bus.directory.get('agent', 'desk') !== undefined);
     // A version that nobody serves is told: it may be misspelled.
     expect(await command('canary', 'set', 'desk', '2.0.1', '0')).toEqual([
-      expect.stringContaining('0 % of the sessions'),
+      expect.stringMatching(/0 % of the sessions; asks of desk go to any replica/),
       expect.stringContaining('no replica of 2.0.1 is up'),
     ]);
     const foundByDoctor = async () => (await command('doctor')).filter((line) => /canary/.test(line));
@@ -87,12 +87,18 @@ describe('the commands for canaries', () => {
     const isMoved = async () => [...(await versions())].join() === '2.0.0';
     await until(isMoved, { timeoutMs: 20_000 });
     expect(await versions()).toEqual(new Set(['2.0.0']));
-    const [[listed]] = (await jsonOf({ env }, ['canary', 'list'])) as [{ replicas: unknown[] }[]];
+    const [[listed]] = (await jsonOf({ env }, ['canary', 'list'])) as [
+      { replicas: unknown[]; versions: { version: string; runs: number }[] }[],
+    ];
     expect(listed).toMatchObject({ agent: 'desk', percent: 100, pinned: false, queued: 0 });
     expect(listed?.replicas).toHaveLength(2);
+    expect(listed?.versions).toMatchObject([
+      { version: '1.0.0', replicas: 1, failed: 0 },
+      { version: '2.0.0', replicas: 1, failed: 0, runs: expect.any(Number), p95Ms: expect.any(Number) },
+    ]);
     expect(await command('canary', 'list')).toEqual([
       expect.stringMatching(
-        /^desk {2}2\.0\.0 gets 100 % .*1\.0\.0: 1 replicas, .*2\.0\.0: 1 replicas, \d+ runs/,
+        /^desk {2}2\.0\.0 gets 100 % .*1\.0\.0: 1 replicas, .*2\.0\.0: 1 replicas, \d+ runs, 0 failed, p50 \d+ ms, p95 \d+ ms$/,
       ),
     ]);
     await expect(command('canary', 'set', 'desk', '3.0.0', '10')).rejects.toThrow(
@@ -105,6 +111,37 @@ describe('the commands for canaries', () => {
     expect(await versions()).toEqual(new Set(['2.0.0']));
     expect(lines).toEqual([]);
     await next.stop();
+  }, 60_000);
+
+  it('the figures outlive the replicas of a version, and begin again with another canary', async () => {
+    const first = await serve('1.0.0');
+    const figures = async () => {
+      const [[listed]] = (await jsonOf({ env }, ['canary', 'list'])) as [
+        { versions: { version: string; replicas: number; runs: number; failed: number }[] }[],
+      ];
+      return listed?.versions;
+    };
+    await command('canary', 'set', 'desk', '2.0.0', '100');
+    const second = await serve('2.0.0');
+    await until(async () => [...(await versions())].join() === '2.0.0', { timeoutMs: 20_000 });
+    const ofSecond = async () => (await figures())?.find(({ version }) => version === '2.0.0');
+    const before = await ofSecond();
+    expect(before?.runs).toBeGreaterThanOrEqual(10);
+    await second.stop();
+    const after = await ofSecond();
+    expect(after).toMatchObject({ replicas: 0, failed: 0 });
+    // The last runs before the stop may have been counted meanwhile.
+    expect(after?.runs).toBeGreaterThanOrEqual(before?.runs ?? 10);
+    await command('canary', 'set', 'desk', '2.0.0', '0');
+    expect(await ofSecond()).toEqual(after);
+    expect(await command('canary', 'list')).toEqual([
+      expect.stringContaining(`2.0.0: 0 replicas, ${after?.runs} runs, 0 failed`),
+    ]);
+    await command('canary', 'end', 'desk');
+    await command('canary', 'set', 'desk', '2.0.0', '0');
+    expect(await ofSecond()).toEqual({ version: '2.0.0', replicas: 0, runs: 0, failed: 0 });
+    await command('canary', 'end', 'desk');
+    await first.stop();
   }, 60_000);
 
   it('an end waits for the runs in the queue of the canary, and nothing is left behind', async () => {

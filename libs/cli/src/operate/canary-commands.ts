@@ -1,16 +1,19 @@
 import { type ObservedCanary, openCanaries } from '@agentmesh/bus';
-import { type Commands, listReport } from '../command/command.ts';
+import { canaryFigures, figuresOf, type VersionFigures } from '@agentmesh/mesh';
+import { MeshError } from '@agentmesh/protocol';
+import { type Commands, listReport, type Surroundings } from '../command/command.ts';
 import { Misuse } from '../command/program.ts';
-import { operatorOf } from '../context/surroundings.ts';
+import { operatorOf, withMesh } from '../context/surroundings.ts';
 
 /** The commands for canaries of agents, by their words. */
 export const canaryCommands: Commands = {
   'canary list': {
     usage: '',
-    meaning: 'lists the canaries: share, runs in their queues; replicas, runs and errors of each version',
+    meaning:
+      'lists the canaries: share, runs in their queues; replicas, runs, failed runs and times of each version since it began',
     async run(_, around) {
       await using canaries = await openCanaries(operatorOf(around));
-      return listReport(await canaries.list(), lineOf);
+      return listReport(await withFigures(around, await canaries.list()), lineOf);
     },
   },
   'canary set': {
@@ -22,7 +25,7 @@ export const canaryCommands: Commands = {
         meaning: 'answers to a question go to the version that asked, whatever the share',
       },
     ],
-    more: 'Start replicas of the version (MESH_VERSION) before or after; without any, the others take the runs. docs/operations.md has the steps.',
+    more: 'Start replicas of the version (MESH_VERSION) before or after; without any, the others take the runs. The share is of runs alone: asks of the agent, also by other agents (AgentTool), go to any replica. docs/operations.md has the steps.',
     async run([agent = '', version = '', share = ''], around, options) {
       if (!/^\d{1,3}(\.\d+)?$/.test(share) || Number(share) > 100)
         throw new Misuse(`${JSON.stringify(share)} is no share; write a number from 0 to 100`);
@@ -33,7 +36,7 @@ export const canaryCommands: Commands = {
       const isUp = observed?.replicas.some((each) => each.version === version) ?? false;
       return {
         lines: [
-          `version ${version} of ${agent} gets the runs of ${canary.percent} % of the sessions`,
+          `version ${version} of ${agent} gets the runs of ${canary.percent} % of the sessions; asks of ${agent} go to any replica, whatever the share`,
           ...(isUp
             ? []
             : [
@@ -58,15 +61,49 @@ export const canaryCommands: Commands = {
 /** Longest wait for the runs in the queue of a canary that ends, in ms. */
 const endMs = 60_000;
 
-function lineOf({ agent, version, percent, pinned, ending, queued, replicas }: ObservedCanary): string {
-  const versions = Map.groupBy(replicas, (each) => each.version ?? 'unknown');
-  // A version without replicas is told too: it may have died, or be misspelled.
-  if (!versions.has(version)) versions.set(version, []);
-  const figures = [...versions].sort().map(([each, ofVersion]) => {
-    const sum = (of: 'work' | 'errors') =>
-      ofVersion.reduce((total, { load }) => total + (load?.[of] ?? 0), 0);
-    return `${each}: ${ofVersion.length} replicas, ${sum('work')} runs, ${sum('errors')} errors`;
-  });
+interface ListedCanary extends ObservedCanary {
+  versions: VersionFigures[];
+  /** The reason why the figures are missing. */
+  problem?: string;
+}
+
+/** Adds the figures of each version. The canaries are listed without them while Redis does not answer. */
+async function withFigures(
+  around: Pick<Surroundings, 'config' | 'log'>,
+  list: readonly ObservedCanary[],
+): Promise<ListedCanary[]> {
+  if (list.length === 0) return [];
+  try {
+    return await withMesh(
+      around,
+      async (mesh) =>
+        await Promise.all(
+          list.map(async (each) => ({ ...each, versions: await canaryFigures(mesh, each, each.replicas) })),
+        ),
+    );
+  } catch (error) {
+    const problem = MeshError.from(error).message;
+    return list.map((each) => ({ ...each, versions: figuresOf(each, each.replicas, undefined), problem }));
+  }
+}
+
+function lineOf({
+  agent,
+  version,
+  percent,
+  pinned,
+  ending,
+  queued,
+  versions,
+  problem,
+}: ListedCanary): string {
   const share = `${version} gets ${percent} %${pinned ? ', pinned' : ''}${ending ? ', ending' : ''}`;
-  return [agent, share, `queued: ${queued}`, ...figures].join('  ');
+  const missing = problem === undefined ? [] : [`no figures: ${problem}`];
+  return [agent, share, `queued: ${queued}`, ...versions.map(figuresText), ...missing].join('  ');
+}
+
+function figuresText({ version, replicas, runs, failed, p50Ms, p95Ms }: VersionFigures): string {
+  const ended = runs === undefined ? '' : `, ${runs} runs, ${failed} failed`;
+  const times = p50Ms === undefined ? '' : `, p50 ${p50Ms} ms, p95 ${p95Ms} ms`;
+  return `${version}: ${replicas} replicas${ended}${times}`;
 }

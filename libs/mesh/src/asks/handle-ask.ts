@@ -70,7 +70,7 @@ function logged(served: ServedAgent, request: IncomingRequest, ask: Ask): AsyncG
   const { mesh, agent } = served;
   const ids = { ...askIds(agent.name, ask), traceId: traceIdOf(request.headers) };
   const { app, session, invocationId } = ask.parent ?? ask.step ?? { ...ask, invocationId: undefined };
-  const about = { app, session, invocationId, callId: ask.parent?.callId };
+  const about = { agent, app, session, invocationId, callId: ask.parent?.callId };
   const tally = createTally('ask', agent.name, { ...about, headers: request.headers });
   return withOutcome(mesh.log, tally, ids, answerAsk(served, request, ask, tally));
 }

@@ -9,6 +9,9 @@ export type AgentServices = InvocationServices & {
   contextCompactors?: readonly BaseContextCompactor[];
 };
 
+/** The version in the card of an agent that tells none. */
+export const unknownVersion = '0.0.0';
+
 /** The data that the handlers of an agent need. */
 export interface ServedAgent {
   readonly mesh: Mesh;

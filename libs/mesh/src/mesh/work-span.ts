@@ -1,3 +1,4 @@
+import { type BaseAgent, LlmAgent } from '@agentmesh/agent';
 import {
   type Event,
   type Headers,
@@ -14,6 +15,8 @@ import type { WorkKind } from './metrics.ts';
 export interface WorkFacts {
   /** The headers of the message that asked for the work: the span is below the span that they name. */
   headers: Headers;
+  /** The agent that works; absent for a tool. */
+  agent?: BaseAgent | undefined;
   app?: string | undefined;
   session?: string | undefined;
   invocationId?: string | undefined;
@@ -71,11 +74,14 @@ export function startWorkSpan(kind: WorkKind, name: string, facts: WorkFacts): W
 }
 
 function attributesOf(kind: WorkKind, name: string, facts: WorkFacts) {
-  const { app, session, invocationId, callId, job, resume, hop } = facts;
+  const { agent, app, session, invocationId, callId, job, resume, hop } = facts;
   const operation = operations[kind];
   return {
     'gen_ai.operation.name': operation,
-    [operation === 'invoke_agent' ? 'gen_ai.agent.name' : 'gen_ai.tool.name']: name,
+    ...(operation === 'invoke_agent'
+      ? { 'gen_ai.agent.name': name, 'gen_ai.agent.id': name }
+      : { 'gen_ai.tool.name': name, 'gen_ai.tool.type': 'function' }),
+    ...(agent && modelOf(agent)),
     'agentmesh.work': kind,
     ...(app !== undefined && { 'agentmesh.app': app }),
     ...(session !== undefined && { 'gen_ai.conversation.id': session }),
@@ -85,4 +91,16 @@ function attributesOf(kind: WorkKind, name: string, facts: WorkFacts) {
     ...(resume !== undefined && { 'agentmesh.resume': resume }),
     ...(hop !== undefined && { 'agentmesh.hop': hop }),
   };
+}
+
+/** Returns the model of an agent and its provider; nothing for an agent without a model. */
+function modelOf(agent: BaseAgent) {
+  if (!(agent instanceof LlmAgent)) return {};
+  try {
+    const { llm } = agent;
+    return { 'gen_ai.provider.name': llm.providerName(), 'gen_ai.request.model': llm.model };
+  } catch {
+    // Its callbacks may answer in the place of a model.
+    return {};
+  }
 }

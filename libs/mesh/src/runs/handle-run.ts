@@ -18,6 +18,7 @@ import { openAnswers } from '../answers/sealed-answers.ts';
 import { fencedSessions } from '../fencing/fenced-sessions.ts';
 import { keepAlive } from '../fencing/keep-alive.ts';
 import { operationSubjects } from '../mesh/addressed-call.ts';
+import { countCanaryRun } from '../mesh/canary-figures.ts';
 import { countDelivery } from '../mesh/metrics.ts';
 import { createTally, logRunEnd, logTakeover } from '../mesh/outcomes.ts';
 import type { ServedAgent } from '../mesh/served-agent.ts';
@@ -64,7 +65,7 @@ export async function handleRun(served: ServedAgent, item: WorkItem): Promise<Wo
     arrived: Date.now(),
     carrier,
     token: undefined,
-    tally: createTally('run', served.agent.name, { ...run, headers: item.headers }),
+    tally: createTally('run', served.agent.name, { ...run, agent: served.agent, headers: item.headers }),
   };
   try {
     const ref = { appName: run.app, userId: run.user, sessionId: run.session };
@@ -72,10 +73,12 @@ export async function handleRun(served: ServedAgent, item: WorkItem): Promise<Wo
     const outcome = await advance(served, await sealRun(served.mesh, run), delivery);
     if (delivery.session) served.mesh.sessionCache.keep(delivery.session);
     logRunEnd(log, run, delivery.tally, 'completed');
+    countCanaryRun(served, run.app, delivery.tally, false);
     return outcome;
   } catch (error) {
     const outcome = await settle(served, run, delivery, error);
     logRunEnd(log, run, delivery.tally, outcome.done ? 'failed' : 'given back', MeshError.from(error).code);
+    if (outcome.done) countCanaryRun(served, run.app, delivery.tally, true);
     return outcome;
   }
 }

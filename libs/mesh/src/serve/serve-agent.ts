@@ -25,7 +25,7 @@ import { agentCards } from '../mesh/cards.ts';
 import { type Mesh, meshServices } from '../mesh/mesh.ts';
 import { twoRoots } from '../mesh/root-agent.ts';
 import { FullShares } from '../mesh/run-limits.ts';
-import type { ServedAgent } from '../mesh/served-agent.ts';
+import { type ServedAgent, unknownVersion } from '../mesh/served-agent.ts';
 import { stopAll } from '../mesh/stop-all.ts';
 import { bindRemotes, type Remotes, remotesOf } from '../remote/remotes.ts';
 import { handleRun } from '../runs/handle-run.ts';
@@ -67,9 +67,6 @@ export const serveAgentOptions: OptionNames<ServeAgentOptions> = {
   slots: true,
   sweepMs: true,
 };
-
-/** The version in the card of an agent that tells none. */
-const unknownVersion = '0.0.0';
 
 /**
  * Puts an agent on the mesh: its card, its run queue, its asks. Any number of processes may serve the same

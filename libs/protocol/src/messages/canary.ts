@@ -10,6 +10,8 @@ export const canarySchema = z.object({
   version: versionSchema,
   /** The share in percent, from 0 to 100. */
   percent: z.number().min(0).max(100),
+  /** The time at which the canary began, epoch ms; 0 for one of an earlier release. */
+  since: z.number().int().min(0).default(0),
   /** True if an answer to a question goes to the version that asked, whatever the share says. */
   pinned: z.boolean().default(false),
   /** True while the canary ends: replicas of all versions empty its queue, and nothing new goes there. */

@@ -3,6 +3,7 @@ import { monitorEventLoopDelay } from 'node:perf_hooks';
 import { setTimeout as delay } from 'node:timers/promises';
 import { type Meter, metrics } from '@opentelemetry/api';
 import type { PushMetricExporter } from '@opentelemetry/sdk-metrics';
+import { type Sends, type WarningLog, watchSends } from '../traces/sends.ts';
 
 /** The metrics of a process, in Prometheus' text format. */
 export interface Metrics extends AsyncDisposable {
@@ -22,11 +23,6 @@ export interface MetricsOptions {
    * `OTEL_METRIC_EXPORT_INTERVAL` ms, default 60,000. The log gets one warning when they cannot be sent.
    */
   push?: WarningLog | undefined;
-}
-
-/** The part of a log that is used. */
-interface WarningLog {
-  warn(fields: object, message: string): void;
 }
 
 /** Longest time that the last metrics of a process may take to be sent, in ms: it is part of the grace period. */
@@ -49,7 +45,9 @@ export async function startMetrics({ service, replica, version, push }: MetricsO
     'service.instance.id': replica,
     ...(version !== undefined && { 'service.version': version }),
   });
-  const readers = [exporter, ...(push ? [await pushReader(push)] : [])];
+  const sends =
+    push && watchSends(push, 'metrics cannot be sent; check OTEL_EXPORTER_OTLP_ENDPOINT and its receiver');
+  const readers = [exporter, ...(sends ? [await pushReader(sends)] : [])];
   const provider = new MeterProvider({ resource, readers });
   metrics.setGlobalMeterProvider(provider);
   const stopProcess = observeProcess(provider.getMeter('agentmesh'));
@@ -58,43 +56,32 @@ export async function startMetrics({ service, replica, version, push }: MetricsO
     async [Symbol.asyncDispose]() {
       stopProcess();
       metrics.disable();
-      // A receiver that does not answer must not hold up the stop; the exporter has warned of it.
+      // A receiver that does not answer must not hold up the stop.
       const late = new AbortController();
       await Promise.race([
         provider.shutdown().catch(() => {}),
         delay(flushMs, undefined, { signal: late.signal }).catch(() => {}),
       ]);
       late.abort();
+      sends?.giveUp();
     },
   };
 }
 
 /** Returns the reader that sends the metrics again and again, and once more at the stop. */
-async function pushReader(log: WarningLog) {
+async function pushReader(sends: Sends) {
   const [{ PeriodicExportingMetricReader }, { OTLPMetricExporter }] = await Promise.all([
     import('@opentelemetry/sdk-metrics'),
     import('@opentelemetry/exporter-metrics-otlp-http'),
   ]);
-  let isAway = false;
-  /** Logs one warning when metrics cannot be sent, and another one only after they were sent in between. */
-  class WarningExporter extends OTLPMetricExporter {
+  class WatchedExporter extends OTLPMetricExporter {
     override export(...[data, done]: Parameters<PushMetricExporter['export']>): void {
-      super.export(data, (result) => {
-        // 0 is success, by OpenTelemetry's ExportResultCode.
-        const failed = result.code !== 0;
-        if (failed && !isAway)
-          log.warn(
-            { reason: result.error?.message },
-            'metrics cannot be sent; check OTEL_EXPORTER_OTLP_ENDPOINT and its receiver',
-          );
-        isAway = failed;
-        done(result);
-      });
+      super.export(data, sends.begin(done));
     }
   }
   const everyMs = Number(process.env.OTEL_METRIC_EXPORT_INTERVAL) || 60_000;
   return new PeriodicExportingMetricReader({
-    exporter: new WarningExporter(),
+    exporter: new WatchedExporter(),
     exportIntervalMillis: everyMs,
     exportTimeoutMillis: Math.min(everyMs, Number(process.env.OTEL_METRIC_EXPORT_TIMEOUT) || 30_000),
   });

@@ -1,11 +1,7 @@
 import { recordTraceContent } from '@agentmesh/protocol';
 import { trace } from '@opentelemetry/api';
 import type { SpanExporter } from '@opentelemetry/sdk-trace-base';
-
-/** The part of a log that is used. */
-interface WarningLog {
-  warn(fields: object, message: string): void;
-}
+import { type Sends, type WarningLog, watchSends } from './sends.ts';
 
 export interface TracesOptions {
   /** The part of the configuration of a service. */
@@ -41,13 +37,17 @@ export async function startTraces({
       import('@opentelemetry/exporter-trace-otlp-http'),
       import('@opentelemetry/resources'),
     ]);
+  const sends = watchSends(
+    log,
+    'spans cannot be sent: they are lost; check OTEL_EXPORTER_OTLP_ENDPOINT and its receiver',
+  );
   const provider = new BasicTracerProvider({
     resource: resourceFromAttributes({
       'service.name': service,
       'service.instance.id': replica,
       ...(version !== undefined && { 'service.version': version }),
     }),
-    spanProcessors: [new BatchSpanProcessor(withWarning(new OTLPTraceExporter(), log))],
+    spanProcessors: [new BatchSpanProcessor(watched(new OTLPTraceExporter(), sends))],
   });
   trace.setGlobalTracerProvider(provider);
   recordTraceContent(config.traceContent === '1');
@@ -59,33 +59,18 @@ export async function startTraces({
       const late = new Promise<void>((resolve) => {
         timer = setTimeout(resolve, flushMs);
       });
-      // A receiver that does not answer must not hold up the stop; the exporter has warned of it.
+      // A receiver that does not answer must not hold up the stop.
       await Promise.race([provider.shutdown().catch(() => {}), late]);
       clearTimeout(timer);
+      sends.giveUp();
     },
   };
 }
 
-/**
- * Logs one warning when spans cannot be sent, and another one only after spans were sent in between. The spans are
- * lost; the work goes on.
- */
-function withWarning(exporter: SpanExporter, log: WarningLog): SpanExporter {
-  let isAway = false;
+/** Returns the exporter with its exports watched. Spans that cannot be sent are lost; the work goes on. */
+function watched(exporter: SpanExporter, sends: Sends): SpanExporter {
   return {
-    export(spans, done) {
-      exporter.export(spans, (result) => {
-        // 0 is success, by OpenTelemetry's ExportResultCode.
-        const failed = result.code !== 0;
-        if (failed && !isAway)
-          log.warn(
-            { reason: result.error?.message },
-            'spans cannot be sent: they are lost; check OTEL_EXPORTER_OTLP_ENDPOINT and its receiver',
-          );
-        isAway = failed;
-        done(result);
-      });
-    },
+    export: (spans, done) => exporter.export(spans, sends.begin(done)),
     shutdown: () => exporter.shutdown(),
     forceFlush: async () => await exporter.forceFlush?.(),
   };

@@ -46,7 +46,9 @@ export function AnswerForm({ question, onAnswer }: AnswerFormProps) {
   const { toolConfirmation, responseSchema, payload } = args as QuestionArgs;
   const proposed = kind === 'confirmation' ? toolConfirmation?.payload : payload;
   const schema = kind === 'confirmation' ? toolConfirmation?.payloadSchema : responseSchema;
-  const [value, setValue] = useState<unknown>(proposed);
+  // Nobody approves values that were not looked at: a proposal stands beside the fields until it is used.
+  const [value, setValue] = useState<unknown>();
+  const [uses, setUses] = useState(0);
   const [text, setText] = useState('');
   const { isBusy, error, act } = useAct();
   if (kind === 'credential')
@@ -69,8 +71,17 @@ export function AnswerForm({ question, onAnswer }: AnswerFormProps) {
         answer();
       }}
     >
+      {proposed !== undefined && (
+        <Proposal
+          value={proposed}
+          onUse={() => {
+            setValue(proposed);
+            setUses(uses + 1);
+          }}
+        />
+      )}
       {hasForm ? (
-        <SchemaForm schema={schema} value={value} onInput={setValue} />
+        <SchemaForm key={uses} schema={schema} value={value} onInput={setValue} />
       ) : (
         kind === 'input' && <Field label="Answer" value={text} onInput={setText} isRequired />
       )}
@@ -86,5 +97,26 @@ export function AnswerForm({ question, onAnswer }: AnswerFormProps) {
       </span>
       <Failure error={error} />
     </form>
+  );
+}
+
+/** The values that a tool or an agent proposes, with a button that puts them into the fields. */
+function Proposal({ value, onUse }: { value: unknown; onUse(): void }) {
+  const isObject = typeof value === 'object' && value !== null && !Array.isArray(value);
+  const text = isObject
+    ? Object.entries(value)
+        .map(([name, each]) => `${name}: ${json(each)}`)
+        .join(', ')
+    : json(value);
+  return (
+    // biome-ignore lint/a11y/useSemanticElements: a group of fields has a border and a legend
+    <span class="proposal" role="group" aria-label="Proposal">
+      <span>
+        Proposed: <span class="mono">{text}</span>
+      </span>
+      <button type="button" class="quiet" onClick={onUse}>
+        Use the proposal
+      </button>
+    </span>
   );
 }

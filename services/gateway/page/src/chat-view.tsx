@@ -122,7 +122,7 @@ export function ChatView({ apps, query }: { apps: readonly string[]; query: URLS
       </form>
       {place && invocation !== '' && (
         <p class="hint">
-          Look at the last run: <RunLink id={invocation} {...place} />
+          Look at the last run: <RunLink id={invocation} {...place} isNew />
         </p>
       )}
     </>

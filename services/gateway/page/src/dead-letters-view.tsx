@@ -20,7 +20,7 @@ export function DeadLettersView() {
       <p class="note" role="status">
         {replayed && (
           <>
-            Dead letter {replayed.seq} runs again as <RunLink id={replayed.invocationId} />
+            Dead letter {replayed.seq} runs again as <RunLink id={replayed.invocationId} isNew />
           </>
         )}
       </p>

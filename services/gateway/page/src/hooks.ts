@@ -13,14 +13,24 @@ export interface Polled<T> {
 /** The interval between two requests of a view, in ms. */
 const pollMs = 2_000;
 
+/** The refusals after which the same request may pass: it took too long, or there were too many. */
+const passing = [408, 429];
+
+/** Tells whether the same request would be refused again. `mayCome`: what is not found may be there in a moment. */
+function isRefused({ status }: ApiError, mayCome: boolean): boolean {
+  if (status === 404 && mayCome) return false;
+  return status >= 400 && status < 500 && !passing.includes(status);
+}
+
 /**
- * Asks again and again while the page is seen, never twice at once. `key` names what is asked for: another key drops the
- * value.
+ * Asks again and again while the page is seen, never twice at once, and not again after a refusal. `key` names what is
+ * asked for: another key drops the value.
  */
 export function usePolled<T>(
   key: string,
   ask: () => Promise<T>,
   everyMs: number | undefined = pollMs,
+  mayCome = false,
 ): Polled<T> {
   const [state, setState] = useState<{ key: string; value?: T; error?: ApiError }>({ key });
   const [turn, setTurn] = useState(0);
@@ -39,7 +49,10 @@ export function usePolled<T>(
       );
       if (isOver) return;
       if ('value' in result) setState({ key, value: result.value });
-      else setState((old) => ({ ...(old.key === key ? old : { key }), error: result.error }));
+      else {
+        isOver = isRefused(result.error, mayCome);
+        setState((old) => ({ ...(old.key === key ? old : { key }), error: result.error }));
+      }
     };
     const poll = async () => {
       if (!document.hidden) await askOnce();
@@ -50,7 +63,7 @@ export function usePolled<T>(
       isOver = true;
       clearTimeout(timer);
     };
-  }, [key, everyMs, turn]);
+  }, [key, everyMs, turn, mayCome]);
   const again = useCallback(() => setTurn((old) => old + 1), []);
   const current = state.key === key ? state : { key };
   return { ...current, again };

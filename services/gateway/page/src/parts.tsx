@@ -29,9 +29,18 @@ export function SessionLink({ app, user, session }: { app: string; user: string;
   return <a href={hrefOf(['sessions', app, user, session])}>{session}</a>;
 }
 
-export function RunLink({ id, ...place }: { id: string; app?: string; user?: string; session?: string }) {
+interface RunLinkProps {
+  id: string;
+  app?: string;
+  user?: string;
+  session?: string;
+  /** True for a run that was just accepted: nobody may have begun it. */
+  isNew?: boolean;
+}
+
+export function RunLink({ id, isNew = false, ...place }: RunLinkProps) {
   return (
-    <a class="mono" href={hrefOf(['runs', id], place)}>
+    <a class="mono" href={hrefOf(['runs', id], { ...place, ...(isNew && { new: '1' }) })}>
       {id}
     </a>
   );
@@ -66,16 +75,17 @@ interface ChoiceProps {
   value: string;
   choices: readonly string[];
   onInput(value: string): void;
-  /** The text of no choice; absent when one must be chosen. */
+  /** The text of no choice; absent when one is always chosen. */
   none?: string;
+  isRequired?: boolean;
 }
 
 /** A choice with its label. */
-export function Choice({ label, value, choices, onInput, none }: ChoiceProps) {
+export function Choice({ label, value, choices, onInput, none, isRequired = false }: ChoiceProps) {
   return (
     <label class="field">
       <span>{label}</span>
-      <select value={value} onInput={(event) => onInput(event.currentTarget.value)}>
+      <select value={value} required={isRequired} onInput={(event) => onInput(event.currentTarget.value)}>
         {none !== undefined && <option value="">{none}</option>}
         {choices.map((each) => (
           <option key={each} value={each}>

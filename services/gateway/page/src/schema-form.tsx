@@ -1,5 +1,5 @@
 import { useState } from 'preact/hooks';
-import { Field } from './parts.tsx';
+import { Choice, Field } from './parts.tsx';
 import { json } from './words.ts';
 
 /** The part of JSON Schema for which there are fields; types may be in capitals, as in function declarations. */
@@ -17,7 +17,7 @@ interface Schema {
 
 interface SchemaFormProps {
   schema: unknown;
-  /** The proposed value. */
+  /** The value so far; undefined at the begin. */
   value: unknown;
   onInput(value: unknown): void;
 }
@@ -64,34 +64,28 @@ interface SimpleFieldProps {
 function SimpleField({ name, schema, isRequired, value, onInput }: SimpleFieldProps) {
   const label = schema.title ?? name;
   const kind = kindOf(schema);
+  // A box without a tick would be an answer that nobody has chosen.
   if (kind === 'boolean')
     return (
-      <label class="check">
-        <input
-          type="checkbox"
-          checked={value === true}
-          onInput={(event) => onInput(event.currentTarget.checked)}
-        />
-        {label}
-      </label>
+      <Choice
+        label={label}
+        value={typeof value === 'boolean' ? yesOrNo(value) : ''}
+        choices={['yes', 'no']}
+        none=""
+        isRequired={isRequired}
+        onInput={(next) => onInput(next === '' ? undefined : next === 'yes')}
+      />
     );
   if (kind === 'choice')
     return (
-      <label class="field">
-        <span>{label}</span>
-        <select
-          value={String(value ?? '')}
-          required={isRequired}
-          onInput={(event) => onInput(event.currentTarget.value)}
-        >
-          <option value="" />
-          {schema.enum?.map((each) => (
-            <option key={String(each)} value={String(each)}>
-              {String(each)}
-            </option>
-          ))}
-        </select>
-      </label>
+      <Choice
+        label={label}
+        value={String(value ?? '')}
+        choices={(schema.enum ?? []).map(String)}
+        none=""
+        isRequired={isRequired}
+        onInput={(next) => onInput(next === '' ? undefined : next)}
+      />
     );
   if (kind === 'string')
     return (
@@ -119,6 +113,8 @@ function SimpleField({ name, schema, isRequired, value, onInput }: SimpleFieldPr
     </label>
   );
 }
+
+const yesOrNo = (value: boolean) => (value ? 'yes' : 'no');
 
 /** A value as JSON. A text that is no JSON is marked, and not taken. */
 function JsonField({ value, onInput }: Omit<SchemaFormProps, 'schema'>) {

@@ -20,13 +20,14 @@ export function WaterfallView({ id, query }: { id: string; query: URLSearchParam
   const [isOver, setOver] = useState(false);
   const place = Object.fromEntries(['app', 'user', 'session'].map((name) => [name, query.get(name) ?? '']));
   const { value, error, again } = usePolled<Waterfall>(
-    id,
+    `${id} ${query}`,
     async () => {
       const found = await get<Waterfall>(`/mesh/invocations/${encodeURIComponent(id)}`, place);
       setOver(found.status === 'completed' || found.status === 'failed');
       return found;
     },
     isOver ? 10_000 : 1_000,
+    query.has('new'),
   );
   const { isBusy, error: failure, act } = useAct();
   return (

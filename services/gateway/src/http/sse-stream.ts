@@ -1,5 +1,6 @@
 import type { ServerResponse } from 'node:http';
 import { MeshError } from '@agentmesh/protocol';
+import { countStream } from './request-metrics.ts';
 
 /**
  * Time between two keep-alive lines, in ms: they keep proxies from closing a connection while the model
@@ -62,6 +63,7 @@ export function openSse(raw: ServerResponse, options: SseOptions): SseStream {
     ...headers,
   });
   raw.flushHeaders();
+  countStream(raw);
   /** False while a part of a frame is sent. */
   let isWhole = true;
   const keepAlive = setInterval(() => {

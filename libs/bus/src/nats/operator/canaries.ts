@@ -29,7 +29,7 @@ export interface Canaries extends AsyncDisposable {
    * @throws MeshError `not_found` for an agent without a queue of runs; `failed_precondition` when no replica takes from
    * the queue of the new canary, which is then removed, and while another version of the agent is its canary
    */
-  put(canary: Omit<Canary, 'ending'>): Promise<void>;
+  put(canary: Omit<Canary, 'ending' | 'since'>): Promise<void>;
   /**
    * Ends a canary: nothing goes to its queue any more, all replicas empty the queue, and then it is removed. May be
    * repeated after a failure at any point.
@@ -158,8 +158,10 @@ export async function openCanaries(options: OperatorOptions): Promise<Canaries> 
       ),
     put: (given) =>
       orFail('write the canary', async () => {
-        const canary = parse(canarySchema, given, `the canary of ${given.agent}`);
-        const found = await find(canary.agent);
+        const found = await find(given.agent);
+        // A further share goes on with the figures; a canary that was ended and begins again has none.
+        const since = found?.since ?? Date.now();
+        const canary = parse(canarySchema, { ...given, since }, `the canary of ${given.agent}`);
         if (found && (found.percent > 0 || (await count(canary.agent)) > 0)) assertSameVersion(found, canary);
         await addQueue(canary.agent);
         if (!found) {

@@ -1,9 +1,10 @@
 import type { MeshObserver, ObservedQueue, ReplicaStats } from '@agentmesh/bus';
-import { agentCards, type Mesh, toolCards } from '@agentmesh/mesh';
+import { agentCards, canaryFigures, figuresOf, type Mesh, toolCards } from '@agentmesh/mesh';
 import { type AgentCard, canaryQueue, type ToolCard } from '@agentmesh/protocol';
 import { z } from 'zod';
 import type { GatewayContext } from '../../context/context.ts';
 import type { Handler } from '../../context/route.ts';
+import { inTime } from '../../http/in-time.ts';
 import { observerOf } from './observe.ts';
 
 const count = z.number().int();
@@ -32,6 +33,28 @@ const queue = z.looseObject({
   redelivered: count,
   oldest: time.optional().describe('when the oldest message came, in ms since 1970'),
 });
+const canary = z.looseObject({
+  version: z.string(),
+  percent: z.number().describe('the share of the sessions whose runs go to the version'),
+  pinned: z.boolean().describe('true if answers go to the version that asked'),
+  ending: z.boolean(),
+  since: time,
+  queued: count.describe('runs in the queue of the canary, those at work included'),
+  versions: z.array(
+    z.looseObject({
+      ...{ version: z.string(), replicas: count },
+      runs: count
+        .optional()
+        .describe('ended runs since the canary began; absent while Redis does not answer'),
+      failed: count.optional(),
+      p50Ms: z
+        .number()
+        .optional()
+        .describe('the time within which a half of the runs ended; absent without runs'),
+      p95Ms: z.number().optional(),
+    }),
+  ),
+});
 const link = z.looseObject({
   to: z.string(),
   kind: z.enum(['agent', 'tool']),
@@ -44,6 +67,7 @@ export const mapAnswer = z.looseObject({
     z.looseObject({
       ...{ name: z.string(), description: z.string(), version: z.string(), app: z.string().optional() },
       ...{ replicas, queue, calls: z.array(link), ownTools: z.array(z.string()) },
+      canary: canary.optional(),
     }),
   ),
   tools: z.array(
@@ -109,6 +133,15 @@ async function makeMap(mesh: Mesh, observer: Omit<MeshObserver, keyof AsyncDispo
     const consumers = [name, canaryQueue(name)].map((queue) => mesh.subjects.workConsumer(queue));
     return sumOf(queues.filter((each) => kinds.includes(each.kind) && consumers.includes(each.consumer)));
   };
+  const canaries = new Map(
+    await Promise.all(
+      agents.map(async ({ name }) => {
+        const up = found[names.indexOf(name)] ?? [];
+        const queued = queueOf(['run'], canaryQueue(name));
+        return [name, await canaryOf(mesh, name, up, queued)] as const;
+      }),
+    ),
+  );
   return {
     time: Date.now(),
     agents: agents.map((card) => ({
@@ -116,6 +149,7 @@ async function makeMap(mesh: Mesh, observer: Omit<MeshObserver, keyof AsyncDispo
       ...(card.app !== undefined && { app: card.app }),
       replicas: replicasOf(card.name),
       queue: queueOf(['run', 'operation'], card.name),
+      ...canaries.get(card.name),
       ...linksOf(card, agents, tools),
     })),
     tools: tools.map((card) => ({
@@ -128,6 +162,24 @@ async function makeMap(mesh: Mesh, observer: Omit<MeshObserver, keyof AsyncDispo
     keepers: replicasOf('keeper'),
     deadLetters,
   };
+}
+
+/** Returns the canary of an agent with the figures of its versions; nothing for an agent without one. */
+async function canaryOf(
+  mesh: Mesh,
+  agent: string,
+  replicas: readonly ReplicaStats[],
+  { waiting, working }: z.infer<typeof queue>,
+): Promise<{ canary?: z.infer<typeof canary> }> {
+  const record = mesh.bus.directory.canary(agent);
+  if (!record) return {};
+  const versions = await inTime(canaryFigures(mesh, record, replicas)).catch((error: unknown) => {
+    mesh.log.debug({ err: error, agent }, 'the map lacks the figures of a canary');
+    return figuresOf(record, replicas, undefined);
+  });
+  const { version, percent, pinned, ending, since } = record;
+  const share = { version, percent, pinned, ending, since, queued: waiting + working };
+  return { canary: { ...share, versions: versions.map((each) => ({ ...each })) } };
 }
 
 const pick = ({ name, description, version }: AgentCard | ToolCard) => ({ name, description, version });
