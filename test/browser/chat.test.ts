@@ -79,9 +79,9 @@ async function createKey(...words: string[]): Promise<string> {
   return JSON.parse(stdout).key;
 }
 
-async function connect(withKey: string) {
-  await page.goto(files.origin);
-  await page.getByLabel('Gateway').fill(proxy.url);
+async function connect(withKey: string, { from = files.origin, to = proxy.url } = {}) {
+  await page.goto(from);
+  await page.getByLabel('Gateway').fill(to);
   await page.getByLabel('App').fill('desk_app');
   await page.getByLabel('API key').fill(withKey);
   await page.getByRole('button', { name: 'Connect' }).click();
@@ -107,6 +107,22 @@ it('a page of another origin that has no key is told so', async () => {
   await connect('');
   await page.locator('.error').waitFor();
   expect(await page.locator('.error').textContent()).toMatch(/key|credential/i);
+});
+
+it.each(['amk_wrong', 'amk_…'])('a page with a wrong key is told so: %s', async (wrong) => {
+  await connect(wrong);
+  await page.locator('.error').waitFor();
+  expect(await page.locator('.error').textContent()).toMatch(/(?:API key|token) .*Check the API key\.$/);
+});
+
+it('a page whose origin the gateway does not allow is told so, and one with a wrong address that nothing answers', async () => {
+  const stranger = await serveChat();
+  onTestFinished(() => stranger[Symbol.dispose]());
+  await connect(key, { from: stranger.origin });
+  await see('error', 'keeps its answer from this page');
+  await see('error', `Name ${stranger.origin} in MESH_HTTP_CORS_ORIGINS`);
+  await connect(key, { to: 'http://127.0.0.1:1' });
+  await see('error', 'No server answers at http://127.0.0.1:1.');
 });
 
 it('an answer goes on at another gateway when its gateway is killed', async () => {

@@ -284,6 +284,19 @@ describe('the console, while runs go on', () => {
     await button('Approve').click();
     await page.getByText('You have 2 of 3 days off.').waitFor();
     await shoot('chat');
+    expect(await page.getByText('adk_request').count()).toBe(0);
+    await page
+      .getByText(/^Look at the last run/)
+      .getByRole('link')
+      .click();
+    await page.getByRole('region', { name: 'Waterfall' }).waitFor();
+    expect(await page.getByText('adk_request').count()).toBe(0);
+    await page.getByText('· session').getByRole('link').last().click();
+    const conversation = page.getByRole('region', { name: 'Conversation' });
+    await conversation.getByText(/^\? May request_time_off\(.* be called\? 3 days off are wanted/).waitFor();
+    await conversation.getByText(/be called\? 3 days off are wanted.* — approved with/).waitFor();
+    expect(await page.getByText('adk_request').count()).toBe(0);
+    await shoot('answered');
   });
 
   it('exports and deletes a user, after the name is typed', async () => {

@@ -233,7 +233,7 @@ it('the stop button cancels the run, where the gateway is configured so', async 
     const { status, cancelled } = (await invocation.json()) as { status?: string; cancelled?: string };
     return status === undefined || status === 'running' ? undefined : { status, cancelled };
   });
-  expect(state).toEqual({ status: 'failed', cancelled: 'its client has gone away' });
+  expect(state).toEqual({ status: 'cancelled', cancelled: 'its client has gone away' });
   await other.shoot('19-stopped');
   // The page does not catch that it has stopped the reading itself. Chromium words this by where the reading stood,
   // and says nothing when the page was not reading.

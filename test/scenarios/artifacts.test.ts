@@ -173,6 +173,19 @@ describe('artifacts on the mesh', () => {
       status: 400,
       body: { error: expect.stringContaining('not a MIME type') },
     });
+    // Nothing is known of bytes without a type.
+    const untyped = await fetch(`${mesh.gatewayUrl}${at}/g/content`, {
+      method: 'PUT',
+      body: Buffer.from('{}'),
+    });
+    expect(await json(untyped)).toMatchObject({
+      status: 200,
+      body: { mimeType: 'application/octet-stream' },
+    });
+    const bytes = await client.send('GET', `${at}/g/content`);
+    expect([bytes.headers.get('content-type'), await bytes.text()]).toEqual([
+      ...['application/octet-stream', '{}'],
+    ]);
     const nowhere = '/apps/archive/users/u9/sessions/nope/artifacts';
     expect(await status('GET', nowhere)).toBe(404);
     // Files of the user need no session.

@@ -80,7 +80,7 @@ describe('a session that gets many messages at once', () => {
       await expect.poll(() => state(id)).toMatchObject({ status: 'waiting', llmCalls: 0, lastSeq: 0 });
     const cancelled = await client.send('POST', `${path}/${first.id}/cancel`, { reason: 'not needed' });
     expect(cancelled.status).toBe(202);
-    const end = { status: 'failed', cancelled: 'not needed', lastSeq: 0, error: { code: 'cancelled' } };
+    const end = { status: 'cancelled', cancelled: 'not needed', lastSeq: 0, error: { code: 'cancelled' } };
     expect(await cancelled.json()).toMatchObject(end);
     expect(await state(first.id)).toMatchObject(end);
     expect(await first.response.text()).toContain('"code":"cancelled"');

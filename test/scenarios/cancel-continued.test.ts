@@ -14,13 +14,17 @@ const service = {
 
 let model: ScriptedGemini;
 let mesh: LocalMesh;
+/** The model never answers a message that says `hold` before the tests are over. */
+const held = Promise.withResolvers<void>();
 beforeAll(async () => {
   vi.stubEnv('MESH_WHEN_ABSENT', 'enqueue');
   model = await startScriptedGemini({
-    script: (request) =>
-      latestFunctionResponses(request).some(({ response }) => response && 'granted' in response)
+    script: async (request) => {
+      if (JSON.stringify(request.contents?.at(-1)).includes('hold')) await held.promise;
+      return latestFunctionResponses(request).some(({ response }) => response && 'granted' in response)
         ? { text: 'granted' }
-        : { calls: [{ name: 'time_off', args: { days: 5 } }] },
+        : { calls: [{ name: 'time_off', args: { days: 5 } }] };
+    },
   });
   mesh = await launchMesh({
     services: [service],
@@ -28,10 +32,37 @@ beforeAll(async () => {
   });
 }, 60_000);
 afterAll(async () => {
+  held.resolve();
   vi.unstubAllEnvs();
   await mesh?.[Symbol.asyncDispose]();
   await model?.close();
 });
+
+it('a new run of a session is listed by its own status, also after a cancelled one', async () => {
+  const client = new MeshClient({ url: mesh.gatewayUrl });
+  const session = await client.createSession({ app, user: 'eve' });
+  const list = async () => {
+    const answer = await fetch(`${mesh.gatewayUrl}/mesh/runs?app=${app}&user=eve`);
+    const { runs } = (await answer.json()) as { runs: { invocationId: string; status: string }[] };
+    return runs.map(({ invocationId, status }) => [invocationId, status]);
+  };
+  const first = await client.run(session, 'hold');
+  await expect.poll(list).toEqual([[first.invocationId, 'running']]);
+  const second = await client.run(session, 'I need time off');
+  await expect.poll(list).toContainEqual([second.invocationId, 'waiting']);
+  expect(await first.cancel({ reason: 'enough' })).toMatchObject({ cancelled: 'enough' });
+  await expect(first.rest()).rejects.toMatchObject({ code: 'cancelled', message: 'enough' });
+  await second.rest();
+  expect(await list()).toEqual([
+    [second.invocationId, 'completed'],
+    [first.invocationId, 'cancelled'],
+  ]);
+  for (const { invocationId } of [first, second])
+    expect(await list()).toContainEqual([
+      invocationId,
+      (await client.invocation(session, invocationId)).status,
+    ]);
+}, 60_000);
 
 it('a run that continues an invocation is cancelled before a replica has taken it, and its question stays', async () => {
   const client = new MeshClient({ url: mesh.gatewayUrl });
@@ -50,7 +81,7 @@ it('a run that continues an invocation is cancelled before a replica has taken i
   expect(run.resume).toMatch(/^r-/);
   const ended = run.rest().catch((error: unknown) => error);
   expect(await run.cancel({ reason: 'too few' })).toMatchObject({
-    ...{ status: 'failed', resume: run.resume, error: { code: 'cancelled', message: 'too few' } },
+    ...{ status: 'cancelled', resume: run.resume, error: { code: 'cancelled', message: 'too few' } },
   });
   expect(await ended).toMatchObject({ code: 'cancelled', message: 'too few' });
   // The invocation is as it was before, and its question can be answered.
@@ -58,6 +89,14 @@ it('a run that continues an invocation is cancelled before a replica has taken i
   const second = await answer(4);
   await mesh.start(service);
   const events = await second.rest();
+  // The cancelled run leaves nothing on the run that continued after it.
+  const { runs } = (await (await fetch(`${mesh.gatewayUrl}/mesh/runs?app=${app}&user=ann`)).json()) as {
+    runs: object[];
+  };
+  const state = { invocationId, status: 'completed' };
+  expect(runs).toMatchObject([state]);
+  expect(runs[0]).not.toHaveProperty('cancelled');
+  expect(await client.invocation(session, invocationId)).toMatchObject({ ...state, resume: second.resume });
   expect(JSON.stringify(events)).toContain('"approved_days":4');
   const log = await client.events(session);
   expect(JSON.stringify(log.events)).not.toContain('"approved_days":1');

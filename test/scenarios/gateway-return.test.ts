@@ -178,7 +178,9 @@ describe('a client that comes back', () => {
     const stops = await begin('wait: GOOG?', 2, { query: '?stop_on_disconnect=true' });
     stays.leave();
     stops.leave();
-    await until(async () => (await stateOf(stops.path)).status === 'failed', { what: 'the end of the run' });
+    await until(async () => (await stateOf(stops.path)).status === 'cancelled', {
+      what: 'the end of the run',
+    });
     expect(await stateOf(stops.path)).toMatchObject({
       error: { code: 'cancelled', message: expect.stringContaining('client') },
     });
@@ -195,9 +197,27 @@ describe('a client that comes back', () => {
     expect([answer.status, await answer.json()]).toMatchObject([202, { invocationId: run.id }]);
     const frames = await Array.fromAsync(run.reader);
     expect(frames.at(-1)?.event).toMatchObject({ code: 'cancelled', error: 'changed my mind' });
-    expect(await stateOf(run.path)).toMatchObject({ status: 'failed', error: { code: 'cancelled' } });
+    expect(await stateOf(run.path)).toMatchObject({ status: 'cancelled', error: { code: 'cancelled' } });
     const again = await client.send('POST', `${run.path}/cancel`);
-    expect([again.status, await again.json()]).toMatchObject([202, { status: 'failed' }]);
+    expect([again.status, await again.json()]).toMatchObject([202, { status: 'cancelled' }]);
+    gate.resolve();
+  });
+
+  it('may cancel the run several times at once: one reason is in all answers, in the stream and in the record', async () => {
+    gate = Promise.withResolvers();
+    const run = await begin('wait: GOOG?', 2);
+    const answers = await Promise.all(
+      ['one', 'two', 'three', 'four'].map(async (reason, turn) => {
+        const at = turn % 2 ? client : restClient(other);
+        return (await (await at.send('POST', `${run.path}/cancel`, { reason })).json()) as InvocationState;
+      }),
+    );
+    const frames = await Array.fromAsync(run.reader);
+    const { cancelled, error } = await stateOf(run.path);
+    expect(['one', 'two', 'three', 'four']).toContain(cancelled);
+    expect(error).toEqual({ code: 'cancelled', message: cancelled });
+    expect(answers.map((answer) => answer.cancelled)).toEqual(answers.map(() => cancelled));
+    expect(frames.at(-1)?.event).toMatchObject({ code: 'cancelled', error: cancelled });
     gate.resolve();
   });
 

@@ -36,6 +36,10 @@ interface Service {
   calls: object[];
   ownTools: string[];
 }
+interface Run {
+  invocationId: string;
+  status: string;
+}
 interface Bar {
   id: string;
   parent?: string;
@@ -244,6 +248,43 @@ describe('dead letters', () => {
     expect(await (await send('DELETE', `${second?.seq}`)).json()).toEqual({ removed: second?.seq });
     expect((await send('DELETE', `${second?.seq}`)).status).toBe(404);
     expect(await list()).toEqual([]);
+  });
+
+  it('are one run each, also when several operators replay one at once', async () => {
+    const session = await client().createSession('weather_app');
+    const login = mesh.login('agent_weather_agent');
+    const service = 'agent_weather_agent';
+    await using bus = await connectNats({ url: mesh.natsUrl, service, cards: false, ...login });
+    const payload = { app: 'weather_app', user: 'u1', session, message: 'How is the weather in Paris?' };
+    const letter = {
+      ...{ subject: names.agentRun('weather_agent', session), payload, headers: {}, attempts: 6 },
+      ...{ error: { code: 'internal', message: 'it failed' }, replica: 'r', time: 1_700_000_000_000 },
+    };
+    await bus.enqueue(names.dead('agent', 'weather_agent'), letter, { messageId: 'replayed by many' });
+    const { deadLetters } = await get<{ deadLetters: { seq: number }[] }>('/mesh/dead-letters');
+    const replay = () => client().send('POST', `/mesh/dead-letters/${deadLetters[0]?.seq}/replay`);
+    const answers = await Promise.all(Array.from({ length: 4 }, replay));
+    const started = answers.filter(({ ok }) => ok);
+    const ids = await Promise.all(started.map(async (each) => ((await each.json()) as Run).invocationId));
+    expect(new Set(ids).size).toBe(1);
+    for (const { ok, status } of answers) expect(ok || status === 404).toBe(true);
+    const path = `/apps/weather_app/users/u1/sessions/${session}`;
+    await until(
+      async () =>
+        (await get<Run>(`${path}/invocations/${ids[0]}`).catch(() => undefined))?.status === 'completed',
+      {
+        what: 'the run of the dead letter',
+      },
+    );
+    // A second run would wait behind the first one.
+    await client().events('weather_app', session, 'How is the weather in Rome?');
+    const { events } = await get<{ events: { author: string; content: { parts: { text?: string }[] } }[] }>(
+      path,
+    );
+    const messages = events
+      .filter(({ author }) => author === 'user')
+      .map(({ content }) => content.parts[0]?.text);
+    expect(messages).toEqual(['How is the weather in Paris?', 'How is the weather in Rome?']);
   });
 });
 

@@ -115,6 +115,25 @@ describe('a message that comes again with its key', () => {
     expect(await messagesIn(session)).toEqual({ messages: 1, events: 4 });
   }, 60_000);
 
+  it('is the same also with its fields in another order, and other spaces', async () => {
+    const session = await restClient(mesh.gatewayUrl).createSession(app);
+    const write = (body: string) =>
+      fetch(`${mesh.gatewayUrl}/run`, {
+        method: 'POST',
+        headers: { 'content-type': 'application/json', 'idempotency-key': 'k-order' },
+        body,
+      });
+    const ids = { appName: app, userId: 'u1', sessionId: session };
+    const newMessage = { role: 'user', parts: [{ text: 'GOOG?' }] };
+    const first = await write(JSON.stringify({ ...ids, newMessage }));
+    const again = await write(
+      JSON.stringify({ newMessage: { parts: newMessage.parts, role: 'user' }, ...ids }, null, 2),
+    );
+    expect([first.status, again.status]).toEqual([200, 200]);
+    expect(await again.json()).toEqual(await first.json());
+    expect(await messagesIn(session)).toEqual({ messages: 1, events: 4 });
+  });
+
   it('is refused with another body, and a run of its own in another session', async () => {
     const client = restClient(mesh.gatewayUrl);
     const [one, other] = [await client.createSession(app), await client.createSession(app)];

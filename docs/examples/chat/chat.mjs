@@ -23,9 +23,25 @@ settings.addEventListener('submit', async (submitted) => {
     chat.hidden = false;
     chat.elements.text.focus();
   } catch (error) {
-    add('error', error.message);
+    add('error', await explain(error, url));
   }
 });
+
+/**
+ * Says what is known of an error. A browser does not tell a page why it got no answer. A request without CORS, whose
+ * answer nobody may read, succeeds where any server answers.
+ */
+async function explain({ message, code, status }, url) {
+  if (code === 'unauthenticated') return `${message}. Check the API key.`;
+  if (code !== 'unavailable' || status !== undefined) return message;
+  const answers = await fetch(url, { mode: 'no-cors' }).then(
+    () => true,
+    () => false,
+  );
+  return answers
+    ? `A server answers at ${url}, and the browser keeps its answer from this page. Name ${location.origin} in MESH_HTTP_CORS_ORIGINS of the gateway.`
+    : `No server answers at ${url}. Check the address, and that the gateway runs.`;
+}
 
 chat.addEventListener('submit', (submitted) => {
   submitted.preventDefault();

@@ -110,6 +110,7 @@ export {
   endOfRun,
   newerAttemptError,
   recordedEnd,
+  statusOfRecord,
 } from './sessions/invocations.ts';
 export type { SessionOverrides } from './sessions/override-sessions.ts';
 export { overrideSessions } from './sessions/override-sessions.ts';

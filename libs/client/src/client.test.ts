@@ -1,7 +1,7 @@
 import { gzipSync } from 'node:zlib';
 import type { Event as MeshEvent } from '@agentmesh/protocol';
 import { build } from 'esbuild';
-import { describe, expect, expectTypeOf, it } from 'vitest';
+import { describe, expect, expectTypeOf, it, onTestFinished, vi } from 'vitest';
 import { MeshClient } from './client.ts';
 import { MeshClientError } from './client-error.ts';
 import { type Event, questionsIn, textOf } from './data.ts';
@@ -86,6 +86,32 @@ describe('a client', () => {
     await expect(mesh.createSession(ref)).rejects.toMatchObject({ code: 'unavailable', status: undefined });
     expect(asked).toHaveLength(3);
   });
+
+  it('says in a page of another origin that the gateway may not allow the page', async () => {
+    onTestFinished(() => void vi.unstubAllGlobals());
+    const messageAt = async (origin: string) => {
+      vi.stubGlobal('location', { origin });
+      const { client: mesh } = client(new TypeError('Failed to fetch'));
+      return await mesh.createSession(ref).catch((error: MeshClientError) => error.message);
+    };
+    expect(await messageAt('https://shop.example')).toBe(
+      'no gateway answers at http://gateway/base, or it does not allow pages of https://shop.example; check that it runs there, and that its MESH_HTTP_CORS_ORIGINS names https://shop.example',
+    );
+    expect(await messageAt('http://gateway')).toBe('no gateway answers at http://gateway/base');
+  });
+
+  it.each(['amk_a\nb', 'amk_…', 'schlüssel'])(
+    'refuses a token that no header can hold: %j',
+    async (token) => {
+      const gateway = answering(json([]));
+      const mesh = new MeshClient({ url: 'http://gateway', token, fetch: gateway.fetch });
+      const error = await mesh.apps().catch((thrown: unknown) => thrown);
+      expect(error).toMatchObject({ code: 'unauthenticated', status: undefined });
+      expect(String(error)).toContain('the token has a character');
+      expect(String(error)).not.toContain(token);
+      expect(gateway.asked).toEqual([]);
+    },
+  );
 
   it('ends with the reason of its signal', async () => {
     const { client: mesh, asked } = client();

@@ -25,6 +25,20 @@ interface Sent extends RequestOptions {
 /** The time for which a call that may be repeated is tried, in ms. */
 const patienceMs = 10_000;
 
+/** A token that `fetch` can send, without the line break behind it: another one fails as if no gateway were there. */
+const isHeaderText = /^[\x20-\x7e]*[\r\n]*$/;
+
+/**
+ * Says that no answer came. A browser keeps the answers of a gateway that does not allow the page, and does not tell
+ * the page that one came.
+ */
+function noAnswer(url: string): string {
+  const { location } = globalThis as { location?: { origin?: string } };
+  const origin = location?.origin;
+  if (origin === undefined || origin === new URL(url).origin) return `no gateway answers at ${url}`;
+  return `no gateway answers at ${url}, or it does not allow pages of ${origin}; check that it runs there, and that its MESH_HTTP_CORS_ORIGINS names ${origin}`;
+}
+
 /** The way to the gateways. */
 export class Connection {
   readonly #url: string;
@@ -49,6 +63,11 @@ export class Connection {
     const search = given.length === 0 ? '' : `?${new URLSearchParams(given)}`;
     const token = typeof this.#token === 'function' ? await this.#token() : this.#token;
     const contentType = type ?? (body === undefined ? undefined : 'application/json');
+    if (token !== undefined && !isHeaderText.test(token))
+      throw new MeshClientError(
+        'the token has a character that no header can hold, such as a line break; give it as it was made',
+        { code: 'unauthenticated' },
+      );
     let response: Response;
     try {
       response = await this.#fetch(`${this.#url}${path}${search}`, {
@@ -67,7 +86,7 @@ export class Connection {
       });
     } catch (cause) {
       signal?.throwIfAborted();
-      throw new MeshClientError(`no gateway answers at ${this.#url}`, { code: 'unavailable', cause });
+      throw new MeshClientError(noAnswer(this.#url), { code: 'unavailable', cause });
     }
     if (response.ok) return response;
     const text = await response.text().catch(() => '');

@@ -69,7 +69,7 @@ export interface Invocation {
   /** The last run that continued the invocation. */
   resume?: string;
   /** `waiting`: other runs of the session come first. */
-  status: 'waiting' | 'running' | 'completed' | 'failed';
+  status: 'waiting' | 'running' | 'completed' | 'failed' | 'cancelled';
   /** Number of its last event in the session; 0 without any. */
   lastSeq: number;
   llmCalls?: number;

@@ -155,7 +155,7 @@ export class Run implements AsyncIterable<RunEvent> {
     // The state is that of the last run of the invocation. An earlier run is over when a later one has begun.
     if (this.resume !== undefined && state.resume !== undefined && state.resume !== this.resume)
       return error ? { kind: 'failed', error } : { kind: 'over' };
-    const hasEnded = state.status === 'completed' || state.status === 'failed';
+    const hasEnded = state.status !== 'waiting' && state.status !== 'running';
     if (!hasEnded || state.lastSeq > this.#lastSeq) return { kind: 'lost', error: lost };
     if (state.status === 'completed') return { kind: 'over' };
     const { code = 'internal', message = 'the run failed' } = state.error ?? {};

@@ -109,7 +109,7 @@ async function askEnd(follower: Follower, after: number): Promise<void> {
 function endOf({ status, body }: Answered): Ending | undefined {
   if (status !== 200) return undefined;
   if (body.status === 'completed') return { status: 'completed' };
-  if (body.status !== 'failed') return undefined;
+  if (body.status !== 'failed' && body.status !== 'cancelled') return undefined;
   const code = codeOf({ status, body: (body.error ?? {}) as Record<string, unknown> });
   return { status: 'failed', ...(code !== undefined && { code }) };
 }

@@ -524,6 +524,8 @@ describe('the keys', () => {
     [['create', 'nobody'], /name this user with --user/],
     [['create', 'late', '--user', 'ann', '--expires', 'soon'], /--expires is such as/],
     [['create', 'odd', '--user', 'ann', '--role', 'a b'], /a role is such as/],
+    [['create', 'odd', '--user', 'ann', '--role', 'bogus'], /roles are user, approver, operator, admin/],
+    [['create', 'odd', '--role', 'shop:bogus'], /roles are user, approver, operator, admin/],
   ])('are not made of wrong words: %j', async (words, message) => {
     await expect(keys(...words)).rejects.toMatchObject({ code: 2, stderr: expect.stringMatching(message) });
   });

@@ -136,6 +136,23 @@ it.each([
   expect(refused).toEqual({ status: 400, text: expect.stringContaining(names) });
 });
 
+it.each([
+  ['author', { author: '' }],
+  ['timestamp', { timestamp: -1 }],
+  ['timestamp', { timestamp: 1e17 }],
+])(
+  'an import whose second event has no good %s is refused, and stores nothing: %j',
+  async (field, fields) => {
+    const event = { id: 'e1', invocationId: 'i1', author: 'user', timestamp: 1_700_000_000_000, actions: {} };
+    const events = [event, { ...event, id: 'e2', ...fields }];
+    const to = `${user}/sessions/imported-badly`;
+    expect(await answerTo(client.send('POST', to, { events }))).toEqual({
+      ...{ status: 400, text: expect.stringContaining(`events.1.${field}: must be`) },
+    });
+    expect((await client.send('GET', to)).status).toBe(404);
+  },
+);
+
 it.each(['system', 'assistant', 'model'])('a message of the role %s is refused', async (role) => {
   const own = await client.createSession(app);
   const message = { sessionId: own, newMessage: { role, parts: [{ text: 'Save a.txt' }] } };

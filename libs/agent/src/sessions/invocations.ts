@@ -14,7 +14,7 @@ export interface Attempt {
   number: number;
 }
 
-/** The end of a run. A failure has an error code of the mesh and a message. */
+/** The end of a run. A failure has an error code of the mesh and a message; of a cancelled run it is `cancelled`. */
 export interface RunEnd {
   status: 'completed' | 'failed';
   error?: { code: string; message: string };
@@ -165,6 +165,14 @@ export interface Invocations {
    * @throws MeshError `aborted` for an old token, as `appendEvent` does
    */
   end(ref: InvocationRef, end: RunEnding, token?: number): Promise<EndedInvocation>;
+}
+
+/** Returns the status of a record as people read it: a failure with the code `cancelled` is `cancelled`. */
+export function statusOfRecord({
+  status,
+  error,
+}: Pick<InvocationRecord, 'status' | 'error'>): InvocationRecord['status'] | 'cancelled' {
+  return status === 'failed' && error?.code === 'cancelled' ? 'cancelled' : status;
 }
 
 /** Returns the end of a run of an invocation; undefined while it runs. */

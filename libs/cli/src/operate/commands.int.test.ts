@@ -267,8 +267,10 @@ describe('the operator command', () => {
       what: 'the end',
     });
     expect((await log()).at(-1)?.event.errorCode).toBe('cancelled');
-    expect(await command('cancel', 'app', 'u', 's', invocationId)).toEqual(['it has ended: failed']);
-    expect(await json('cancel', 'app', 'u', 's', invocationId)).toEqual([{ invocationId, status: 'failed' }]);
+    expect(await command('cancel', 'app', 'u', 's', invocationId)).toEqual(['it has ended: cancelled']);
+    expect(await json('cancel', 'app', 'u', 's', invocationId)).toEqual([
+      { invocationId, status: 'cancelled' },
+    ]);
   });
 
   it('exports and deletes the data of a user', async () => {

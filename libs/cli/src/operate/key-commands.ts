@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import { roles } from '@agentmesh/gateway/roles';
 import { audit, type ConnectedMesh } from '@agentmesh/mesh';
 import { MeshError } from '@agentmesh/protocol';
 import { type Commands, listReport } from '../command/command.ts';
@@ -16,7 +17,8 @@ export const keyCommands: Commands = {
     options: [
       {
         flags: '--role <role>',
-        meaning: 'a role of its callers, for one app with the app in front: shop:operator; default user',
+        meaning:
+          'a role of its callers: user (the default), approver, operator, admin; for one app with the app in front: shop:operator',
         isList: true,
       },
       {
@@ -79,13 +81,14 @@ function keysOf({ apiKeys }: ConnectedMesh): ApiKeys {
 /** Reads the description of a new key. @throws Misuse */
 function readKey(name: string, options: Options): NewApiKey {
   const given = options.list('role');
-  const roles = given.length === 0 ? ['user'] : given;
-  for (const role of roles) assertRoleName(role);
+  const wanted = given.length === 0 ? ['user'] : given;
+  for (const role of wanted) assertRoleName(role);
+  assertUsable(wanted);
   const [user, expires] = [options.text('user'), options.text('expires')];
-  if (user === undefined && !roles.some((role) => /^(?:.*:)?(?:operator|admin)$/.test(role)))
+  if (user === undefined && !wanted.some((role) => /^(?:.*:)?(?:operator|admin)$/.test(role)))
     throw new Misuse('a key without the role operator acts for one user; name this user with --user');
   return {
-    ...{ name: nameOf(name), roles },
+    ...{ name: nameOf(name), roles: wanted },
     ...(user !== undefined && { user }),
     ...(expires !== undefined && { expiresAt: Date.now() + durationOf(expires) }),
   };
@@ -105,6 +108,18 @@ function assertRoleName(role: string): void {
   throw new Misuse(
     `a role is such as operator or shop:operator, without spaces; it is ${JSON.stringify(role)}`,
   );
+}
+
+/** Checks that one of the roles opens a route: a role of one's own opens none. @throws Misuse */
+function assertUsable(given: readonly string[]): void {
+  if (given.some(isRoleOfGateway)) return;
+  throw new Misuse(
+    `a key with no role but ${given.join(', ')} may do nothing: roles are ${roles.join(', ')}, for one app with the app in front (shop:user). A role of your own, for confirmableBy, comes beside one of them: --role user --role ${given[0]}`,
+  );
+}
+
+function isRoleOfGateway(role: string): boolean {
+  return (roles as readonly string[]).includes(role.slice(role.lastIndexOf(':') + 1));
 }
 
 /** Reads a duration in ms. @throws Misuse */

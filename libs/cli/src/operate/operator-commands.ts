@@ -1,3 +1,4 @@
+import { statusOfRecord } from '@agentmesh/agent/internal';
 import { openCards, openOrphans, type StoredDeadLetter } from '@agentmesh/bus';
 import { cancelInvocation, deleteUserData, endOrphan, replayDeadLetter } from '@agentmesh/mesh';
 import { MeshError } from '@agentmesh/protocol';
@@ -107,7 +108,7 @@ export const operatorCommands: Commands = {
     run: ([appName = '', userId = '', sessionId = '', invocationId = ''], around) =>
       withMesh(around, async (mesh) => {
         const ref = { appName, userId, sessionId, invocationId };
-        const { status } = await cancelInvocation(mesh, ref, 'an operator cancelled it');
+        const status = statusOfRecord(await cancelInvocation(mesh, ref, 'an operator cancelled it'));
         const line = status === 'running' ? 'told all who work on it' : `it has ended: ${status}`;
         return { lines: [line], json: { invocationId, status } };
       }),

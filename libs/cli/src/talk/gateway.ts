@@ -32,6 +32,12 @@ export class Gateway {
     gatewayKey,
     signal,
   }: Pick<Surroundings, 'gatewayUrl' | 'gatewayKey' | 'signal'>) {
+    // `fetch` fails with another character as if no gateway were there.
+    if (gatewayKey !== undefined && !/^[\x20-\x7e]*[\r\n]*$/.test(gatewayKey))
+      throw new MeshError(
+        'unauthenticated',
+        'MESH_GATEWAY_KEY has a character that no header can hold, such as a line break; give it as keys create printed it',
+      );
     this.#url = gatewayUrl;
     this.#key = gatewayKey;
     this.#signal = signal;

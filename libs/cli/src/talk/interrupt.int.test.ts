@@ -63,7 +63,7 @@ describe('the commands that talk to a mesh, in their processes', () => {
     const show = ['invocations', 'show', invocation, '--app', 'pay_app', '--user', 'ann lee'];
     expect((await command(...show))[0]).toContain('running');
     await command('cancel', 'pay_app', 'ann lee', 's-hang', invocation);
-    await until(async () => (await command(...show))[0]?.includes('failed'), {
+    await until(async () => (await command(...show))[0]?.includes('cancelled'), {
       what: 'the end of the run',
     });
   }, 60_000);

@@ -195,5 +195,10 @@ describe('the commands that talk to a mesh', () => {
       code: 'unavailable',
       message: 'no gateway answers at http://127.0.0.1:1',
     });
+    const odd = { ...place, env: { ...place.env, MESH_GATEWAY_KEY: 'amk_…' } };
+    await expect(linesOf(odd, ['sessions'])).rejects.toMatchObject({
+      code: 'unauthenticated',
+      message: expect.stringContaining('MESH_GATEWAY_KEY has a character'),
+    });
   });
 });

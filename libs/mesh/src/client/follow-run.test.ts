@@ -261,8 +261,11 @@ describe('the state of a run', () => {
       status: 'failed',
       error: { code: 'cancelled', message: 'not needed' },
     });
-    expect(await readInvocation(mesh, ref)).toMatchObject({ status: 'failed', lastSeq: 0 });
-    expect(await all((await followRun(mesh, ref)).numbered)).toEqual([]);
+    expect(await readInvocation(mesh, ref)).toMatchObject({ status: 'cancelled', lastSeq: 0 });
+    const { numbered, end } = await followRun(mesh, ref);
+    expect(await all(numbered)).toEqual([]);
+    // The end on the bus has the code alone.
+    expect(await end).toMatchObject({ status: 'failed', error: { code: 'cancelled' } });
   });
 
   it('is read from the log when no record is left', async () => {
@@ -280,5 +283,17 @@ describe('the state of a run', () => {
       lastSeq: 3,
       error: { code: 'internal', message: 'it broke' },
     });
+  });
+
+  it('is cancelled, and not failed, also when no record is left', async () => {
+    const { mesh, ref, commit } = await world();
+    const failure = { errorCode: 'cancelled', errorMessage: 'enough' };
+    await commit('', {
+      ...failure,
+      id: `${invocationId}:failure`,
+      timestamp: Date.now() - 7_200_000,
+    });
+    const error = { code: 'cancelled', message: 'enough' };
+    expect(await readInvocation(mesh, ref)).toEqual({ invocationId, status: 'cancelled', lastSeq: 1, error });
   });
 });

@@ -6,6 +6,7 @@ import {
   messageEventId,
   noSession,
   runKey,
+  statusOfRecord,
 } from '@agentmesh/agent/internal';
 import { assertOptions, type InvocationEnd, MeshError, type OptionNames } from '@agentmesh/protocol';
 import type { Mesh } from '../mesh/mesh.ts';
@@ -29,14 +30,14 @@ export interface InvocationState {
   resume?: string;
   /**
    * The status of the run `resume`; without `resume`, of the invocation. `waiting`: other runs of the session
-   * come first, or the first event is not committed yet.
+   * come first, or the first event is not committed yet. `cancelled`: it ended because somebody cancelled it.
    */
-  status: InvocationRecord['status'] | 'waiting';
+  status: InvocationRecord['status'] | 'waiting' | 'cancelled';
   /** Model calls whose answers are committed, so far; absent when the record is not kept any more. */
   llmCalls?: number;
   /** Number of the invocation's last event in the session, so far; 0 without any. */
   lastSeq: number;
-  /** The reason for which the invocation failed. */
+  /** The reason for which the invocation failed or was cancelled. */
   error?: { code: string; message: string };
   /** The reason of a cancellation. */
   cancelled?: string;
@@ -103,7 +104,12 @@ export async function followRun(
   const from = status === 'waiting' ? sessionSeq : Math.max(afterSeq, messageSeq);
   if (hasEnded(status)) {
     const numbered = new LogReader(mesh, ref, { afterSeq: from, signal, outlineAbove }).read(lastSeq);
-    return { state, numbered, end: Promise.resolve({ status, lastSeq, ...(error && { error }) }) };
+    const end: InvocationEnd = {
+      status: status === 'completed' ? status : 'failed',
+      lastSeq,
+      ...(error && { error }),
+    };
+    return { state, numbered, end: Promise.resolve(end) };
   }
   const watched = { afterSeq: from, catchUp: true, signal, outlineAbove };
   const watch = await watchInvocation(mesh, { ...ref, resume }, watched);
@@ -142,7 +148,7 @@ async function readState(mesh: Mesh, ref: InvocationRef): Promise<ReadState> {
   }
   const lastSeq = lastEvent?.seq ?? 0;
   const { llmCalls, error, cancelled } = record;
-  const status: InvocationState['status'] = waits ? 'waiting' : record.status;
+  const status: InvocationState['status'] = waits ? 'waiting' : statusOfRecord(record);
   const base = { invocationId, ...(resume !== undefined && { resume }), lastSeq };
   const state =
     lastEvent && isForgotten(record, lastEvent)
@@ -152,8 +158,8 @@ async function readState(mesh: Mesh, ref: InvocationRef): Promise<ReadState> {
 }
 
 /** Tells whether an invocation with this status has ended. */
-export function hasEnded(status: InvocationState['status']): status is 'completed' | 'failed' {
-  return status === 'completed' || status === 'failed';
+export function hasEnded(status: InvocationState['status']): status is 'completed' | 'failed' | 'cancelled' {
+  return status !== 'waiting' && status !== 'running';
 }
 
 /** Returns the record with the end of the requested run. */
@@ -194,5 +200,6 @@ function isForgotten({ status, home, cancelled }: InvocationRecord, { event }: L
 function endIn({ event }: LoggedEvent): Pick<InvocationState, 'status' | 'error'> {
   const { errorCode = 'internal', errorMessage = 'the run failed' } = event;
   if (!isFailure(event)) return { status: 'completed' };
-  return { status: 'failed', error: { code: errorCode, message: errorMessage } };
+  const error = { code: errorCode, message: errorMessage };
+  return { status: statusOfRecord({ status: 'failed', error }), error };
 }

@@ -3,6 +3,7 @@ import {
   agentOfQueue,
   type DeadLetter,
   decodeToken,
+  digestOf,
   MeshError,
   messageSchema,
   newSession,
@@ -15,7 +16,8 @@ import { type RunOptions, type StartedRun, startRun } from './start-run.ts';
 
 /**
  * Starts the run of a dead letter again, as a new invocation with the same message: the old invocation has
- * ended, and its watchers know that. Remove the letter afterwards. `signal` ends the watching of the run.
+ * ended, and its watchers know that. Remove the letter afterwards. `signal` ends the watching of the run. A letter
+ * that is replayed twice, by two operators or after a crash before its removal, is one run.
  *
  * A letter is what its writer says, and the replay acts with the rights of the operator. It therefore starts only what
  * the writer may start itself: a run of an app to which the agent belongs, whose message answers no question.
@@ -48,8 +50,13 @@ export async function replayDeadLetter(
   return await startRun(
     mesh,
     { app, user, session, message, runConfig, ...(stateDelta && { stateDelta }) },
-    { whenAbsent: 'enqueue', ...(signal && { signal }) },
+    { whenAbsent: 'enqueue', ids: { invocationId: idOf(stored) }, ...(signal && { signal }) },
   );
+}
+
+/** Returns the id of the invocation that replays a letter: each letter has its own. */
+function idOf({ seq, letter }: StoredDeadLetter): string {
+  return `e-replay-${digestOf([seq, letter])}`;
 }
 
 /** Returns the run of a letter, with its session. @throws MeshError `failed_precondition` */

@@ -1,3 +1,4 @@
+import { every } from '@agentmesh/protocol';
 import { until } from '@agentmesh/testing';
 import { expect, it } from 'vitest';
 import { memoryMesh } from '../harness.fixture.ts';
@@ -34,6 +35,19 @@ it('a cancellation that an agent has marked in the store cancels the work', asyn
   await cancelInvocation(await connect('agent_a'), ref, 'enough');
   await until(() => signal.aborted);
   expect(signal.reason).toMatchObject({ code: 'cancelled', message: 'enough' });
+});
+
+it('of several cancellations the reason of the first one is told each time', async () => {
+  const { connect, ref } = await world();
+  const client = await connect('client');
+  const told: unknown[] = [];
+  await client.bus.subscribe(client.subjects.invocationCancel(every, every), (message) =>
+    told.push(message.json()),
+  );
+  for (const reason of ['one', 'two', 'three'])
+    expect(await cancelInvocation(client, ref, reason)).toMatchObject({ cancelled: 'one' });
+  await until(() => told.length === 3, { what: 'the cancellations' });
+  expect(told).toMatchObject([{ reason: 'one' }, { reason: 'one' }, { reason: 'one' }]);
 });
 
 it('a cancellation of a program cancels the work without a mark', async () => {

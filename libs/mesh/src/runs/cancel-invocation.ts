@@ -1,4 +1,10 @@
-import { endOfRun, type InvocationRecord, type InvocationRef, type RunEnd } from '@agentmesh/agent/internal';
+import {
+  endOfRun,
+  type InvocationRecord,
+  type InvocationRef,
+  type RunEnd,
+  statusOfRecord,
+} from '@agentmesh/agent/internal';
 import { header, MeshError } from '@agentmesh/protocol';
 import type { Mesh } from '../mesh/mesh.ts';
 import { publishEnd } from '../messages/publish-event.ts';
@@ -28,11 +34,14 @@ export async function cancelInvocation(
       `invocation ${ref.invocationId} has not begun in session ${ref.sessionId}, and does not wait there; if it was just accepted, try again`,
     );
   }
-  const { appName: app, userId: user } = ref;
-  if (record.status === 'running' || untaken)
+  const { appName: app, userId: user, resume } = ref;
+  const status = statusOfRecord(record);
+  // A message would also stop another run of the invocation: one that is at work, or that begins soon.
+  const isMeant = resume === undefined || record.resume === resume;
+  if (isMeant && (status === 'running' || (untaken && status === 'cancelled')))
     await mesh.bus.publish(
       mesh.subjects.invocationCancel(ref.invocationId, mesh.bus.service),
-      { reason, app, user },
+      { reason: reasonIn(record) ?? reason, app, user },
       { headers: { [header.replica]: mesh.bus.replica } },
     );
   // Runs that waited in the session's queue: no other process publishes their end.
@@ -43,6 +52,11 @@ export async function cancelInvocation(
   }
   if (waitingRuns.length > 0) await startNext(mesh, ref);
   return record;
+}
+
+/** Returns the reason that the store has: of several requests at once the first one counts. */
+function reasonIn(record: InvocationRecord): string | undefined {
+  return record.cancelled ?? (statusOfRecord(record) === 'cancelled' ? record.error?.message : undefined);
 }
 
 /** Returns the runs of the invocation that ended because they were cancelled, by their `resume`. */

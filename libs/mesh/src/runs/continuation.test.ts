@@ -6,7 +6,7 @@ import {
   SequentialAgent,
 } from '@agentmesh/agent';
 import { newResumeId } from '@agentmesh/agent/internal';
-import { type Event, everySession, type RunCommandInput } from '@agentmesh/protocol';
+import { type Event, every, everySession, type RunCommandInput } from '@agentmesh/protocol';
 import { describe, expect, it } from 'vitest';
 import { followRun, readInvocation } from '../client/follow-run.ts';
 import { type StartedRun, startRun } from '../client/start-run.ts';
@@ -229,6 +229,40 @@ describe('an invocation that is continued', () => {
     await world.sessions.invocations.end(other, { status: 'completed' });
     expect(paid).toEqual([]);
     expect((await readOf(await answer(open[0]))).told).toEqual(['root: gets {"paid":1}']);
+  });
+
+  it('is not stopped by a cancellation of an earlier one that waited, nor of the run that asked', async () => {
+    const { answer, world, ref, client, invocationId, open } = await waiting();
+    const cancel = (resume?: string) =>
+      cancelInvocation(client, { ...ref, invocationId, resume }, 'enough', { untaken: true });
+    const other = { ...ref, invocationId: 'e-other' };
+    await world.sessions.leases.take(other, { run: 'another run', whenBusy: 'reject' });
+    const run = await answer();
+    await expect.poll(() => world.hub.queued(client.subjects.workSubject('run', 'root'))).toBe(0);
+    await cancel(run.resume);
+    expect((await readOf(run)).end).toMatchObject({ error: { code: 'cancelled' } });
+    expect((await cancel()).status).toBe('completed');
+    await world.sessions.invocations.end(other, { status: 'completed' });
+    expect(await readOf(await answer(open[0]))).toMatchObject({
+      ...{ told: ['root: gets {"paid":1}'], end: { status: 'completed' } },
+    });
+  });
+
+  it('is not stopped by a cancellation of a later one that waits', async () => {
+    const { answer, world, ref, client, invocationId, open } = await waiting();
+    const atWork = { ...ref, invocationId, resume: 'r-work' };
+    await world.sessions.leases.take(atWork, { run: 'a run at work', whenBusy: 'reject' });
+    const told: unknown[] = [];
+    await client.bus.subscribe(client.subjects.invocationCancel(invocationId, every), (message) =>
+      told.push(message.json()),
+    );
+    const run = await answer(open[1]);
+    await expect.poll(() => world.hub.queued(client.subjects.workSubject('run', 'root'))).toBe(0);
+    await cancelInvocation(client, { ...ref, invocationId, resume: run.resume }, 'enough');
+    expect((await readOf(run)).end).toMatchObject({ error: { code: 'cancelled' } });
+    expect(told).toEqual([]);
+    await cancelInvocation(client, atWork, 'this too');
+    await expect.poll(() => told).toMatchObject([{ reason: 'this too' }]);
   });
 
   it.each<[string, (id: string) => string]>([

@@ -249,6 +249,7 @@ export const toolReplySchema = toolResultSchema.extend({ actions: givenActionsSc
 export const invocationEndSchema = z.object({
   /** The id of the run that has ended, when it continued the invocation; absent for the run that began it. */
   resume: z.string().optional(),
+  /** A cancelled run is `failed`, with the code `cancelled` in its error. */
   status: z.enum(['completed', 'failed']),
   /** The sequence number of the invocation's last committed event. */
   lastSeq: z.number().int().min(0),

@@ -217,6 +217,10 @@ export const givenActionsSchema = z.strictObject(actionFields);
 /** The schema of a tool's actions on the wire. Absent maps become empty maps. */
 export const eventActionsSchema = actionsSchema as unknown as z.ZodType<EventActions>;
 
+/** The time farthest from 1970 that a JavaScript date holds, in ms. */
+const latestMs = 8.64e15;
+const ofDate = `must be a time that a date holds, in ms since 1970: at most ${latestMs}`;
+
 /**
  * The schema of an event on the wire and in storage. Unknown fields pass through, so that a newer version may
  * write them.
@@ -225,8 +229,7 @@ export const eventSchema = z.looseObject({
   id: z.string().min(1),
   invocationId: z.string(),
   author: z.string().optional(),
-  // The range of a JavaScript date.
-  timestamp: z.number().min(-8.64e15).max(8.64e15),
+  timestamp: z.number().min(-latestMs, ofDate).max(latestMs, ofDate),
   actions: actionsSchema,
   content: contentSchema.optional(),
   longRunningToolIds: z.array(z.string()).optional(),

@@ -2,8 +2,11 @@ import { z } from 'zod';
 import { MeshError } from '../errors/mesh-error.ts';
 import { nearest } from './nearest.ts';
 
+/** The number of problems that an error names: a long list may have one in each of its entries. */
+const mostProblems = 10;
+
 /**
- * Reads data from outside by a schema. The error names each problem with its path.
+ * Reads data from outside by a schema. The error names the first problems with their paths.
  *
  * @throws MeshError `invalid_argument`
  */
@@ -11,7 +14,8 @@ export function parse<T>(schema: z.ZodType<T>, data: unknown, what: string): T {
   const result = schema.safeParse(data);
   if (result.success) return result.data;
   const known = schema instanceof z.ZodObject ? Object.keys(schema.shape) : [];
-  const problems = result.error.issues.map((issue) => {
+  const { issues } = result.error;
+  const problems = issues.slice(0, mostProblems).map((issue) => {
     const { path, message } = issue;
     const where = path.map(String).join('.');
     if (issue.code === 'unrecognized_keys')
@@ -21,6 +25,7 @@ export function parse<T>(schema: z.ZodType<T>, data: unknown, what: string): T {
     if (!where) return message;
     return valueAt(data, path) === undefined ? `${where} is missing` : `${where}: ${message}`;
   });
+  if (issues.length > mostProblems) problems.push(`and ${issues.length - mostProblems} more`);
   throw new MeshError('invalid_argument', `${what} is not valid: ${problems.join('; ')}`, {
     cause: result.error,
   });

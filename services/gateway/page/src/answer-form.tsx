@@ -29,6 +29,25 @@ export function questionText({ kind, name, args }: Pick<Question, 'kind' | 'name
   }
 }
 
+/** Returns the answer to a question in words; undefined for the result of another call. */
+export function answerText(
+  { kind }: Pick<Question, 'kind'>,
+  response: Record<string, unknown>,
+): string | undefined {
+  const { confirmed, payload, result } = response;
+  switch (kind) {
+    case 'confirmation':
+      if (typeof confirmed !== 'boolean') return json(response);
+      return `${confirmed ? 'approved' : 'rejected'}${payload === undefined ? '' : ` with ${json(payload)}`}`;
+    case 'input':
+      return json(result ?? response);
+    case 'credential':
+      return 'the sign-in is done';
+    case 'result':
+      return undefined;
+  }
+}
+
 /** Returns a hint of the tool; the usual hint says how programs answer. */
 function ownHint(hint = ''): string {
   return hint.includes('{"confirmed": true}') ? '' : hint;

@@ -94,6 +94,7 @@ export interface Bar {
   replicas: string[];
   tokens?: { input: number; output: number };
   error?: string;
+  asks?: string;
   input?: string;
   output?: string;
 }

@@ -4,7 +4,7 @@ import { AnswerForm, questionText } from './answer-form.tsx';
 import { client } from './api.ts';
 import { useAct } from './hooks.ts';
 import { Choice, Empty, Failure, Field, RunLink } from './parts.tsx';
-import { EventBox } from './session-view.tsx';
+import { EventBox, questionsById } from './session-view.tsx';
 
 interface Place {
   app: string;
@@ -69,6 +69,7 @@ export function ChatView({ apps, query }: { apps: readonly string[]; query: URLS
     restart();
   };
   const question = openQuestion(lines);
+  const asked = questionsById(lines.map(({ event }) => event));
   return (
     <>
       <h1>Chat</h1>
@@ -84,7 +85,7 @@ export function ChatView({ apps, query }: { apps: readonly string[]; query: URLS
         <ol class="conversation">
           {lines.map(({ event, seq }) => (
             <li key={event.id} class={event.author === 'user' ? 'user' : 'agent'}>
-              <EventBox event={event} seq={seq} />
+              <EventBox event={event} seq={seq} asked={asked} />
             </li>
           ))}
           {piece !== '' && (

@@ -31,7 +31,7 @@ export function PendingView() {
             key={call.id}
             call={call}
             onAnswered={() => {
-              setNote(`Answered ${call.name} of ${call.user}; the run goes on.`);
+              setNote(`Answered for ${call.user}: ${questionText(call)} The run goes on.`);
               again();
             }}
           />

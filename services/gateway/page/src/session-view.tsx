@@ -1,6 +1,6 @@
-import { questionsIn, type Session, type StoredEvent } from '@agentmesh/client';
+import { type Question, questionsIn, type Session, type StoredEvent } from '@agentmesh/client';
 import { useState } from 'preact/hooks';
-import { questionText } from './answer-form.tsx';
+import { answerText, questionText } from './answer-form.tsx';
 import { get, pathOf } from './api.ts';
 import { hrefOf, usePolled } from './hooks.ts';
 import { Empty, Failure, RunLink } from './parts.tsx';
@@ -75,6 +75,7 @@ export function SessionView({ app, user, session }: SessionViewProps) {
 
 function Conversation({ events, ...place }: SessionViewProps & { events: readonly StoredEvent[] }) {
   let invocation = '';
+  const asked = questionsById(events.map(({ event }) => event));
   return (
     <ol class="conversation">
       {events.map(({ seq, event }) => {
@@ -87,7 +88,7 @@ function Conversation({ events, ...place }: SessionViewProps & { events: readonl
                 invocation <RunLink id={event.invocationId} {...place} />
               </p>
             )}
-            <EventBox seq={seq} event={event} />
+            <EventBox seq={seq} event={event} asked={asked} />
           </li>
         );
       })}
@@ -95,11 +96,37 @@ function Conversation({ events, ...place }: SessionViewProps & { events: readonl
   );
 }
 
+/** Returns the questions of events by the ids of their calls. */
+export function questionsById(events: readonly StoredEvent['event'][]): ReadonlyMap<string, Question> {
+  return new Map(events.flatMap(questionsIn).map((question) => [question.id, question]));
+}
+
+/** Returns the result of a call in words: of a question, the question and the answer of the person. */
+function responseText(
+  { id = '', name = '', response = {} }: { id?: string; name?: string; response?: Record<string, unknown> },
+  asked: ReadonlyMap<string, Question>,
+): string {
+  const question = asked.get(id);
+  // The question may stand before the first event that is shown.
+  const kind =
+    question?.kind ??
+    (/^adk_request_(confirmation|credential|input)$/.exec(name)?.[1] as Question['kind'] | undefined);
+  const words = answerText({ kind: kind ?? 'result' }, response);
+  if (words === undefined) return `← ${name}: ${json(response)}`;
+  return `← ${question ? questionText(question) : kind} — ${words}`;
+}
+
+interface EventBoxProps {
+  seq?: number | undefined;
+  event: StoredEvent['event'];
+  /** The questions of the conversation, by their ids. */
+  asked: ReadonlyMap<string, Question>;
+}
+
 /** One event of a conversation: text, calls, results, and what went wrong. */
-export function EventBox({ seq, event }: { seq?: number | undefined; event: StoredEvent['event'] }) {
+export function EventBox({ seq, event, asked }: EventBoxProps) {
   const { author, timestamp, content, errorMessage, actions } = event;
   const parts = content?.parts ?? [];
-  const questions = questionsIn(event).filter(({ kind }) => kind !== 'result');
   const callText = ({
     id,
     name,
@@ -109,8 +136,10 @@ export function EventBox({ seq, event }: { seq?: number | undefined; event: Stor
     name?: string;
     args?: Record<string, unknown>;
   }) => {
-    const question = questions.find((each) => each.id === id);
-    return question ? `? ${questionText(question)}` : `→ ${name}(${json(args)})`;
+    const question = asked.get(id ?? '');
+    return question && question.kind !== 'result'
+      ? `? ${questionText(question)}`
+      : `→ ${name}(${json(args)})`;
   };
   return (
     <article class="event">
@@ -122,11 +151,7 @@ export function EventBox({ seq, event }: { seq?: number | undefined; event: Stor
         <div key={at}>
           {text !== undefined && <p class={thought ? 'text thought' : 'text'}>{text}</p>}
           {functionCall && <p class="call mono">{callText(functionCall)}</p>}
-          {functionResponse && (
-            <p class="call mono">
-              ← {functionResponse.name}: {json(functionResponse.response ?? {})}
-            </p>
-          )}
+          {functionResponse && <p class="call mono">{responseText(functionResponse, asked)}</p>}
           {(inlineData ?? fileData) && <p class="call">file {inlineData?.mimeType ?? fileData?.mimeType}</p>}
         </div>
       ))}

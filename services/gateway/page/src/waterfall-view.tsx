@@ -23,7 +23,7 @@ export function WaterfallView({ id, query }: { id: string; query: URLSearchParam
     `${id} ${query}`,
     async () => {
       const found = await get<Waterfall>(`/mesh/invocations/${encodeURIComponent(id)}`, place);
-      setOver(found.status === 'completed' || found.status === 'failed');
+      setOver(found.status !== 'waiting' && found.status !== 'running');
       return found;
     },
     isOver ? 10_000 : 1_000,
@@ -33,14 +33,7 @@ export function WaterfallView({ id, query }: { id: string; query: URLSearchParam
   return (
     <>
       <h1>
-        Invocation <span class="mono">{id}</span>{' '}
-        {value && (
-          <StatusBadge
-            status={
-              value.status === 'failed' && value.error?.code === 'cancelled' ? 'cancelled' : value.status
-            }
-          />
-        )}
+        Invocation <span class="mono">{id}</span> {value && <StatusBadge status={value.status} />}
       </h1>
       <Failure error={error ?? failure} />
       {!value && !error && <Empty>Reading the log …</Empty>}
@@ -188,6 +181,12 @@ function Details({ bar }: { bar: Bar }) {
             <dd class="mono">
               {bar.replicas.map((each) => `${each.replace(/-.*/, '')} ${shortReplica(each)}`).join(' → ')}
             </dd>
+          </>
+        )}
+        {bar.asks !== undefined && (
+          <>
+            <dt>asks</dt>
+            <dd>{bar.asks}</dd>
           </>
         )}
         {bar.tokens && (

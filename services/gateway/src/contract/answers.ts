@@ -30,7 +30,7 @@ export const eventsPage = z.looseObject({
 export const invocationAnswer = z.looseObject({
   invocationId: z.string(),
   resume: z.string().optional(),
-  status: z.enum(['waiting', 'running', 'completed', 'failed']),
+  status: z.enum(['waiting', 'running', 'completed', 'failed', 'cancelled']),
   llmCalls: z.number().int().optional(),
   lastSeq: z.number().int(),
   error: z.looseObject({ code: z.string(), message: z.string() }).optional(),

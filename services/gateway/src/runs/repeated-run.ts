@@ -1,7 +1,6 @@
-import { createHash } from 'node:crypto';
 import type { InvocationRef } from '@agentmesh/agent/internal';
 import { type FollowedRun, followRun, type RunIds } from '@agentmesh/mesh';
-import { MeshError, parse, type SessionRef } from '@agentmesh/protocol';
+import { digestOf, MeshError, parse, type SessionRef } from '@agentmesh/protocol';
 import type { FastifyRequest } from 'fastify';
 import { z } from 'zod';
 import { anyCaller, callerOf, countedAs } from '../access/caller.ts';
@@ -86,8 +85,8 @@ export function readRepeatable(
     if (view) name = nameIn(view.incarnation);
     return name;
   };
-  const content = JSON.stringify([request.routeOptions.url, request.body]);
-  const body = createHash('sha256').update(content).digest('hex');
+  // A program that writes the message again may write its fields in another order.
+  const body = digestOf([request.routeOptions.url, request.body]);
   const assertSame = (note: Note) => {
     if (note.body !== body)
       throw new MeshError(
@@ -160,6 +159,6 @@ async function followNoted(
  * Tells whether the run of a note was refused by its agent or by its queue: it has ended, and nothing of it is in the
  * log. It never begins any more, so another run may take its key. A run that somebody cancelled stays cancelled.
  */
-function neverBegan({ state: { status, lastSeq, error } }: FollowedRun): boolean {
-  return status === 'failed' && lastSeq === 0 && error?.code !== 'cancelled';
+function neverBegan({ state: { status, lastSeq } }: FollowedRun): boolean {
+  return status === 'failed' && lastSeq === 0;
 }

@@ -47,9 +47,15 @@ export function readDeadLetters(
       throw noLetter(seq);
     },
     async remove(seq) {
-      // The server words the removal of a number without a message in several ways.
-      const message = await orUndefined(streams.getMessage(deadStream, { seq }));
-      if (!message || !(await orUndefined(streams.deleteMessage(deadStream, seq)))) throw noLetter(seq);
+      const find = () => orUndefined(streams.getMessage(deadStream, { seq }));
+      if (!(await find())) throw noLetter(seq);
+      const isRemoved = await orUndefined(streams.deleteMessage(deadStream, seq)).catch(async (error) => {
+        // The server words the removal of a number without a message in several ways.
+        if (await find()) throw error;
+        return false;
+      });
+      // Another operator was faster.
+      if (!isRemoved) throw noLetter(seq);
     },
   };
 }

@@ -28,6 +28,7 @@ const bar = z.looseObject({
   replicas: z.array(z.string()).describe('more than one after a takeover'),
   tokens: tokens.optional(),
   error: z.string().optional(),
+  asks: z.string().optional().describe('the words of a question to a person'),
   input: z.string().optional(),
   output: z.string().optional(),
 });

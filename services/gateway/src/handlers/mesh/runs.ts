@@ -1,5 +1,5 @@
-import type { InvocationRecord, RecentRun } from '@agentmesh/agent/internal';
-import { appNames, type Mesh } from '@agentmesh/mesh';
+import { type InvocationRecord, type RecentRun, statusOfRecord } from '@agentmesh/agent/internal';
+import { appNames, hasEnded, type Mesh } from '@agentmesh/mesh';
 import type { FastifyRequest } from 'fastify';
 import { z } from 'zod';
 import { callerOf, hasRole } from '../../access/caller.ts';
@@ -89,21 +89,21 @@ async function describeRun(mesh: Mesh, { agent, since, ...ref }: RecentRun): Pro
   return {
     ...{ invocationId, app, user, session, since },
     ...(agent !== undefined && { agent }),
-    status: await statusOf(mesh, ref, record),
+    status: await statusInList(mesh, ref, record),
     ...(record.home !== undefined && { llmCalls, tokens }),
     ...(error && { error }),
     ...(cancelled !== undefined && { cancelled }),
   };
 }
 
-async function statusOf(
+async function statusInList(
   { sessions }: Mesh,
   ref: Omit<RecentRun, 'agent' | 'since'>,
-  { home, status, error }: InvocationRecord,
+  record: InvocationRecord,
 ): Promise<Run['status']> {
-  if (home === undefined) return 'ended';
-  if (status === 'failed' && error?.code === 'cancelled') return 'cancelled';
-  if (status !== 'running') return status;
+  if (record.home === undefined) return 'ended';
+  const status = statusOfRecord(record);
+  if (hasEnded(status)) return status;
   const work = await sessions.invocations.workIn(ref);
   return work?.invocationId === ref.invocationId ? 'running' : 'waiting';
 }

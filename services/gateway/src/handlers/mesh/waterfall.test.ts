@@ -98,6 +98,32 @@ it('shows a question as a wait, which ends with its answer', () => {
   expect([hasOpenCalls([asks]), hasOpenCalls([asks, answer])]).toEqual([true, false]);
 });
 
+it.each([
+  [
+    'confirmation',
+    { originalFunctionCall: { name: 'pay' }, toolConfirmation: { hint: '150 for a chair' } },
+    { name: 'confirmation of pay', asks: '150 for a chair' },
+  ],
+  ['credential', { originalFunctionCall: { name: 'calendar' } }, { name: 'sign-in for calendar' }],
+  ['input', { message: 'How many?' }, { name: 'input', asks: 'How many?' }],
+])('names a question by its tool and its words: %s', (kind, args, shown) => {
+  const functionCall = { id: 'q', name: `adk_request_${kind}`, args };
+  const content = { role: 'model', parts: [{ functionCall }] };
+  const asks = at(2_000, 'shop', 'shop-1', { ...usage, content, longRunningToolIds: ['q'] });
+  const [, model, wait] = barsOf({ parent: 'i', events: [asks], isOpen: false });
+  expect(model).toMatchObject({ kind: 'model', output: `→ ${shown.name}` });
+  expect(wait).toMatchObject({ kind: 'wait', ...shown });
+  expect(Object.hasOwn(wait ?? {}, 'asks')).toBe('asks' in shown);
+});
+
+it('leaves out the usual hint of a confirmation', () => {
+  const hint = 'Please approve: respond with {"confirmed": true}';
+  const args = { originalFunctionCall: { name: 'pay' }, toolConfirmation: { hint } };
+  const functionCall = { id: 'q', name: 'adk_request_confirmation', args };
+  const asks = at(2_000, 'shop', 'shop-1', { content: { role: 'model', parts: [{ functionCall }] } });
+  expect(barsOf({ parent: 'i', events: [asks], isOpen: false })[1]).not.toHaveProperty('asks');
+});
+
 it('begins a step of a parallel agent at the event before it on its branch', () => {
   const events = [
     at(1_000, 'user', '', says('go')),

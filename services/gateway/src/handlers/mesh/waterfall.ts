@@ -21,6 +21,8 @@ export interface Bar {
   tokens?: { input: number; output: number };
   /** The message of a failure. */
   error?: string;
+  /** The words of a question to a person: the hint of its tool, or its message. */
+  asks?: string;
   /** The arguments of a call, and its result or a model's answer, as text that may be cut. */
   input?: string;
   output?: string;
@@ -188,7 +190,7 @@ function modelBars(event: Event, from: number, parent: string): Bar[] {
   if (!usageMetadata && modelVersion === undefined && finishReason === undefined) return [];
   const tokens = tokensIn([event]);
   const text = content?.parts?.map(
-    (part) => part.text ?? (part.functionCall ? `→ ${part.functionCall.name}` : ''),
+    ({ text, functionCall: call }) => text ?? (call ? `→ ${nameOf(call)}` : ''),
   );
   return [
     {
@@ -208,13 +210,17 @@ type Responses = ReadonlyMap<
 
 /** Returns the bars of the calls of an event, up to their last results. */
 function callBars(event: Event, parent: string, responses: Responses): Bar[] {
-  return getFunctionCalls(event).map(({ id = '', name = '', args }) => {
+  return getFunctionCalls(event).map((call) => {
+    const { id = '', name = '', args } = call;
     const answer = responses.get(id);
     const isLong = event.longRunningToolIds?.includes(id) ?? false;
     const waits = isQuestion(name) || (isLong && answer?.event.author === 'user');
     const failure = answer?.response.response?.error;
+    const asks = isQuestion(name) ? wordsOf(args) : undefined;
     return {
-      ...{ id: callBarId(parent, id), parent, kind: waits ? 'wait' : 'tool', name, from: event.timestamp },
+      ...{ id: callBarId(parent, id), parent, kind: waits ? 'wait' : 'tool', name: nameOf(call) },
+      from: event.timestamp,
+      ...(asks !== undefined && { asks: cut(asks) }),
       ...(answer && { to: answer.event.timestamp }),
       replicas: replicasOf([event]),
       ...(failure !== undefined && {
@@ -224,6 +230,28 @@ function callBars(event: Event, parent: string, responses: Responses): Bar[] {
       ...(answer && { output: cut(JSON.stringify(answer.response.response ?? {})) }),
     } satisfies Bar;
   });
+}
+
+interface QuestionArgs {
+  originalFunctionCall?: { name?: unknown };
+  toolConfirmation?: { hint?: unknown };
+  message?: unknown;
+}
+
+/** Returns the name of a call. That of a question is reserved and says nothing to people: they read the tool of it. */
+function nameOf({ name = '', args }: ReturnType<typeof getFunctionCalls>[number]): string {
+  const tool = ((args ?? {}) as QuestionArgs).originalFunctionCall?.name;
+  const of = (words: string, link: string) => (typeof tool === 'string' ? `${words} ${link} ${tool}` : words);
+  if (name === questionNames.confirmation) return of('confirmation', 'of');
+  if (name === questionNames.credential) return of('sign-in', 'for');
+  return name === questionNames.input ? of('input', 'for') : name;
+}
+
+/** Returns the words of a question, unless they are the usual hint, which says how programs answer. */
+function wordsOf(args: Record<string, unknown> | undefined): string | undefined {
+  const { toolConfirmation, message } = (args ?? {}) as QuestionArgs;
+  const words = toolConfirmation?.hint ?? message;
+  return typeof words === 'string' && !words.includes('{"confirmed": true}') ? words : undefined;
 }
 
 function isQuestion(name: string): boolean {

@@ -33,6 +33,29 @@ it.each([
   expect(() => readNewNamedSession(given)).toThrow(words);
 });
 
+it.each([
+  ['no author', { author: '' }, /events\.1\.author: must be user or the name of an agent/],
+  ['an author of spaces', { author: ' ' }, /events\.1\.author: /],
+  ['a time before 1970', { timestamp: -1 }, /events\.1\.timestamp: must be a time from 1970 on/],
+  ['a time in seconds before all dates', { timestamp: -8.64e15 }, /events\.1\.timestamp: /],
+  [
+    'a time behind all dates',
+    { timestamp: 8.65e15 },
+    /events\.1\.timestamp: must be a time that a date holds/,
+  ],
+  ['a time as text', { timestamp: 'NaN' }, /events\.1\.timestamp: .*number/],
+  ['a time of null', { timestamp: null }, /events\.1\.timestamp: .*number/],
+])('refuses an imported event with %s, by its number and field', (_, fields, words) => {
+  const body = { events: [event, { ...event, id: 'f', ...fields }] };
+  expect(() => readNewSession(body)).toThrow(words);
+  expect(() => readNewNamedSession(body)).toThrow(words);
+});
+
+it('names the first of many problems', () => {
+  const all = Array.from({ length: 5_000 }, (_, n) => ({ ...event, id: `e${n}`, author: '' }));
+  expect(() => readNewSession({ events: all })).toThrow(/events\.9\.author: [^;]*; and 4990 more$/);
+});
+
 it('refuses fields that the other body does not have', () => {
   expect(readNewSession({ session_id: 's', state: null })).toMatchObject({ sessionId: 's' });
   expect(() => readNewSession({ session: 's' })).toThrow(/"session"/);

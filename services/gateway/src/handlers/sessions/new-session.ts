@@ -8,7 +8,13 @@ import type { HandlerContext } from '../../context/route.ts';
 import { assertSessionName } from '../../params/session-name.ts';
 
 const state = z.record(z.string(), z.unknown());
-const events = z.preprocess(withoutNulls, z.array(eventSchema).max(100_000).nullish());
+const pastEvent = eventSchema
+  .refine(({ author }) => author?.trim() !== '', {
+    path: ['author'],
+    error: 'must be user or the name of an agent',
+  })
+  .refine(({ timestamp }) => timestamp >= 0, { path: ['timestamp'], error: 'must be a time from 1970 on' });
+const events = z.preprocess(withoutNulls, z.array(pastEvent).max(100_000).nullish());
 export const namedSessionBody = z.strictObject({ state: state.nullish(), events });
 export const newSessionBody = namedSessionBody.extend({ sessionId: z.string().min(1).nullish() });
 
