@@ -161,8 +161,8 @@ it.each(['refuses', 'does not answer'])(
     expect(lines.filter(({ level }) => level === 'warn').map(({ msg }) => msg)).toEqual([
       expect.stringContaining('spans cannot be sent'),
     ]);
-    // A second later the process would say that handles are open.
-    expect(messages().at(-1)).toBe('stopped');
+    // The warning that handles are open would be a second one. The last export may fail after the stop.
+    expect(messages()).toContain('stopped');
     receiver.close();
   },
 );
