@@ -84,7 +84,7 @@ it('alerts and dashboards use only metrics and labels that a mesh shows after a 
   await stopRun(await client.createSession('stock_app'));
   await until(
     async () =>
-      (await series()).some(({ labels }) => labels.outcome === 'failed' && labels.code === 'cancelled'),
+      (await series()).some(({ labels }) => labels.outcome === 'cancelled' && labels.code === 'cancelled'),
     { what: 'the run that was left in the metrics' },
   );
 

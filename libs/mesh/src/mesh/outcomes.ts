@@ -125,10 +125,11 @@ export function logRunEnd(
   log: Logger,
   run: Pick<RunCommand, 'resume' | 'hop'> & { app: string; session: string; invocationId: string },
   tally: Tally,
-  outcome: 'completed' | 'failed' | 'given back',
+  end: 'completed' | 'failed' | 'given back',
   code?: string,
 ): void {
   if (tally.attempt === undefined) return;
+  const outcome = end === 'failed' ? failedOutcome(code) : end;
   tally.end(outcome.replace(' ', '_'), code);
   const { app, session, invocationId, resume, hop } = run;
   const ids = { app, session, invocationId, ...(resume !== undefined && { resume }), hop };
@@ -163,7 +164,7 @@ export async function* withOutcome(
     }
   } catch (error) {
     const { code, message, cause } = MeshError.from(error);
-    Object.assign(end, { outcome: 'failed', code });
+    Object.assign(end, { outcome: failedOutcome(code), code });
     if (code !== 'internal' || cause === undefined) throw error;
     log.error({ ...ids, at: errorPlace(error), err: error }, messages.defect);
     throw new MeshError(code, message);
@@ -172,6 +173,11 @@ export async function* withOutcome(
     tally.end(end.outcome, end.code);
     log.info({ ...ids, ...end, durationMs, ...(tally.kind === 'ask' && costs) }, messages.end);
   }
+}
+
+/** Tells work that somebody cancelled from work that failed. */
+function failedOutcome(code: string | undefined): 'failed' | 'cancelled' {
+  return code === 'cancelled' ? 'cancelled' : 'failed';
 }
 
 /** The end of an ask or a call, as log fields. */
@@ -186,7 +192,11 @@ function outcomeOf(data: unknown): Outcome {
   const { invocationId, failed } = Object(data) as { invocationId?: unknown; failed?: { code?: string } };
   const ids = typeof invocationId === 'string' ? { invocationId } : {};
   if (!failed) return { ...ids, outcome: 'completed' };
-  return { ...ids, outcome: 'failed', ...(failed.code !== undefined && { code: failed.code }) };
+  return {
+    ...ids,
+    outcome: failedOutcome(failed.code),
+    ...(failed.code !== undefined && { code: failed.code }),
+  };
 }
 
 /** Returns the ids of an ask for the log, with the ids of the call or step for which the ask is made. */

@@ -77,8 +77,10 @@ export async function handleRun(served: ServedAgent, item: WorkItem): Promise<Wo
     return outcome;
   } catch (error) {
     const outcome = await settle(served, run, delivery, error);
-    logRunEnd(log, run, delivery.tally, outcome.done ? 'failed' : 'given back', MeshError.from(error).code);
-    if (outcome.done) countCanaryRun(served, run.app, delivery.tally, true);
+    const { code } = MeshError.from(error);
+    logRunEnd(log, run, delivery.tally, outcome.done ? 'failed' : 'given back', code);
+    // A version is not to blame for runs that somebody cancels.
+    if (outcome.done) countCanaryRun(served, run.app, delivery.tally, code !== 'cancelled');
     return outcome;
   }
 }
