@@ -1,6 +1,14 @@
 import type { DestinationStream } from 'pino';
 import type { ErrorRecord } from './error-record.ts';
 
+/** Characters that JSON leaves as they are, and that end a line or control a terminal elsewhere. */
+const unsafe = /[\u007f-\u009f\u2028\u2029]/g;
+const unsafeInText = /[^\P{Cc}\n\t]|[\u2028\u2029]/gu;
+
+function escaped(character: string): string {
+  return `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`;
+}
+
 function value(field: unknown): string {
   return typeof field === 'string' && /^[^\s"=]+$/.test(field) ? field : JSON.stringify(field);
 }
@@ -18,13 +26,21 @@ export function textLine(line: string): string {
   const { time, level, service, replica: _, msg, err, ...rest } = JSON.parse(line) as Record<string, unknown>;
   const clock = String(time).slice(11, 23);
   const fields = Object.entries(rest).map(([key, field]) => ` ${key}=${value(field)}`);
-  const head = `${clock} ${String(level).toUpperCase().padEnd(5)} ${service}: ${msg ?? ''}${fields.join('')}\n`;
+  const text = `${msg ?? ''}${fields.join('')}`.replaceAll(unsafeInText, escaped);
+  const head = `${clock} ${String(level).toUpperCase().padEnd(5)} ${service}: ${text}\n`;
   if (!err) return head;
   // errorRecord, the only serialiser of `err`, has made it.
-  return `${head}${errorLines(err as ErrorRecord).replace(/^/gm, '  ')}\n`;
+  return `${head}${errorLines(err as ErrorRecord)
+    .replaceAll(unsafeInText, escaped)
+    .replace(/^/gm, '  ')}\n`;
 }
 
 /** Makes a destination that passes the logger's lines on as text. */
 export function textDestination(to: DestinationStream): DestinationStream {
   return { write: (line) => to.write(textLine(line)) };
+}
+
+/** Makes a destination that passes on JSON lines, in which no text that a user gave looks like a further line. */
+export function oneLineDestination(to: DestinationStream): DestinationStream {
+  return { write: (line) => to.write(line.replaceAll(unsafe, escaped)) };
 }

@@ -26,6 +26,18 @@ it('writes one JSON line with service, replica, level as a word and time', () =>
   expect(json()[0]?.time).toMatch(/^\d{4}-\d\d-\d\dT/);
 });
 
+it.each(['json', 'text'] as const)('escapes what ends a line or controls a terminal, as %s', (format) => {
+  const { log, lines } = capture({ format });
+  log.error(
+    { reason: 'x\u2028FORGED\u2029\u0085\u001b[2J', err: new Error('a\u2028b\u001b[2J') },
+    'cancelled',
+  );
+  const text = lines.join('');
+  expect(text).toContain('x\\u2028FORGED\\u2029\\u0085\\u001b[2J');
+  expect(text).toContain('a\\u2028b\\u001b[2J');
+  expect(text).not.toMatch(/[\u2028\u2029\u0085\u001b]/);
+});
+
 it('writes an error with its code and the chain of causes', () => {
   const { log, json } = capture();
   const refused = Object.assign(new Error('connect refused'), { code: 'ECONNREFUSED' });

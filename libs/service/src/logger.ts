@@ -1,6 +1,6 @@
 import { type DestinationStream, type Logger, pino } from 'pino';
 import { errorRecord } from './error-record.ts';
-import { textDestination } from './log-text.ts';
+import { oneLineDestination, textDestination } from './log-text.ts';
 import { redacted } from './secret.ts';
 import type { ServiceConfig } from './service-config.ts';
 
@@ -65,6 +65,6 @@ export function createLogger(options: LoggerOptions): Logger {
       serializers: { err: errorRecord },
       redact: { paths: secretPaths, censor: redacted },
     },
-    format === 'text' ? textDestination(destination) : destination,
+    format === 'text' ? textDestination(destination) : oneLineDestination(destination),
   );
 }

@@ -15,12 +15,6 @@ import type { LoggedEvent, OutlineOptions } from '../messages/read-log.ts';
 import { LogReader, type NumberedEvent } from './log-reader.ts';
 import { watchInvocation } from './watch-run.ts';
 
-/**
- * Time without an event after which an invocation without a record counts as ended, in ms: as long as the
- * records of ended invocations are kept.
- */
-const forgottenMs = 3_600_000;
-
 /** The state of an invocation. */
 export interface InvocationState {
   invocationId: string;
@@ -124,7 +118,8 @@ interface ReadState {
   messageSeq: number;
 }
 
-async function readState(mesh: Mesh, ref: InvocationRef): Promise<ReadState> {
+/** @param hasEvent true when the log is known to hold an event of the invocation */
+async function readState(mesh: Mesh, ref: InvocationRef, hasEvent = false): Promise<ReadState> {
   // The order matters: the record is read first, so if it says that the run has ended, the log holds all its
   // events.
   const record = recordFor(ref, await mesh.sessions.invocations.get(ref));
@@ -139,6 +134,8 @@ async function readState(mesh: Mesh, ref: InvocationRef): Promise<ReadState> {
     ref.resume === undefined || messageEvent
       ? await findBackwards(mesh, ref, session.seq, isOfInvocation)
       : undefined;
+  // The run may have begun between the two reads.
+  if (lastEvent && !hasEvent && isBlank(record)) return await readState(mesh, ref, true);
   const waits = !lastEvent && isWaiting(record, ref);
   if (!lastEvent && !waits && !neverBegan(record)) {
     throw new MeshError(
@@ -151,7 +148,7 @@ async function readState(mesh: Mesh, ref: InvocationRef): Promise<ReadState> {
   const status: InvocationState['status'] = waits ? 'waiting' : statusOfRecord(record);
   const base = { invocationId, ...(resume !== undefined && { resume }), lastSeq };
   const state =
-    lastEvent && isForgotten(record, lastEvent)
+    lastEvent && isBlank(record)
       ? { ...base, ...endIn(lastEvent) }
       : { ...base, status, llmCalls, ...(error && { error }), ...(cancelled && { cancelled }) };
   return { state, sessionSeq: session.seq, messageSeq: messageEvent?.seq ?? 0 };
@@ -188,12 +185,12 @@ function isWaiting(
 }
 
 /**
- * Tells whether the record of the invocation has expired. An invocation without a record looks like a running
- * invocation that has done nothing yet.
+ * Tells whether the invocation has no record: it looks like a running invocation that has done nothing yet. A
+ * running one has a record before its first event, so with an event it has ended, and its record has expired; or
+ * its events were imported.
  */
-function isForgotten({ status, home, cancelled }: InvocationRecord, { event }: LoggedEvent): boolean {
-  const isBlank = status === 'running' && home === undefined && cancelled === undefined;
-  return isBlank && Date.now() - event.timestamp > forgottenMs;
+function isBlank({ status, home, cancelled, llmCalls }: InvocationRecord): boolean {
+  return status === 'running' && home === undefined && cancelled === undefined && llmCalls === 0;
 }
 
 /** Returns how an invocation ended, by its last event: a failure is a separate event (`settle`). */

@@ -15,11 +15,7 @@ it.each([
   ['events alone', { events: [event] }, { events: [{ id: 'e' }] }],
   ['nulls', { state: null, events: null }, { state: null }],
   ['a bare state', { a_b: 1, c: null }, { state: { a_b: 1, c: null } }],
-  [
-    'a bare state with such names',
-    { state: 'Texas', events: ['x'] },
-    { state: { state: 'Texas', events: ['x'] } },
-  ],
+  ['a state with such names', { state: { state: 'Texas' } }, { state: { state: 'Texas' } }],
 ])('reads %s', (_, given, wanted) => {
   expect(readNewNamedSession(given)).toMatchObject(wanted);
 });
@@ -29,6 +25,11 @@ it.each([
   ['a state and something else', { state: {}, evnets: [event] }, /"evnets"/],
   ['events and something else', { a: 1, events: [event] }, /"a"/],
   ['a list', [event], /the body/],
+  ['a bare state with such names', { state: 'Texas' }, /a state with one of these keys goes into state/],
+  ['events of null', { events: [null] }, /events\.0/],
+  ['a number of events', { events: 5 }, /events/],
+  ['an id of the session', { sessionId: 'q' }, /"sessionId"/],
+  ['an id of the session in snake case', { session_id: 'q' }, /"sessionId"/],
 ])('refuses %s', (_, given, words) => {
   expect(() => readNewNamedSession(given)).toThrow(words);
 });
@@ -36,6 +37,15 @@ it.each([
 it.each([
   ['no author', { author: '' }, /events\.1\.author: must be user or the name of an agent/],
   ['an author of spaces', { author: ' ' }, /events\.1\.author: /],
+  ['an author with a line break', { author: 'a\r\nb' }, /events\.1\.author: /],
+  ['a long author', { author: 'a'.repeat(300) }, /events\.1\.author: /],
+  ['no invocation', { invocationId: '' }, /events\.1\.invocationId: must not be empty/],
+  ['another role', { content: { role: 'system', parts: [{ text: 'x' }] } }, /events\.1\.content\.role: /],
+  [
+    'an empty part',
+    { content: { role: 'user', parts: [{}] } },
+    /events\.1\.content\.parts: has an empty part/,
+  ],
   ['a time before 1970', { timestamp: -1 }, /events\.1\.timestamp: must be a time from 1970 on/],
   ['a time in seconds before all dates', { timestamp: -8.64e15 }, /events\.1\.timestamp: /],
   [

@@ -8,10 +8,21 @@ import type { HandlerContext } from '../../context/route.ts';
 import { assertSessionName } from '../../params/session-name.ts';
 
 const state = z.record(z.string(), z.unknown());
+/** The longest name of an author, in characters. */
+const mostAuthor = 256;
 const pastEvent = eventSchema
-  .refine(({ author }) => author?.trim() !== '', {
+  .refine(({ author = 'user' }) => author.length <= mostAuthor && /^[^\p{C}\p{Z}]+$/u.test(author), {
     path: ['author'],
     error: 'must be user or the name of an agent',
+  })
+  .refine(({ invocationId }) => invocationId !== '', { path: ['invocationId'], error: 'must not be empty' })
+  .refine(({ content }) => content?.role === undefined || ['user', 'model'].includes(content.role), {
+    path: ['content', 'role'],
+    error: 'must be user or model',
+  })
+  .refine(({ content }) => content?.parts?.every((part) => Object.keys(part).length > 0) !== false, {
+    path: ['content', 'parts'],
+    error: 'has an empty part; give each part text or data, or leave it out',
   })
   .refine(({ timestamp }) => timestamp >= 0, { path: ['timestamp'], error: 'must be a time from 1970 on' });
 const events = z.preprocess(withoutNulls, z.array(pastEvent).max(100_000).nullish());
@@ -32,20 +43,21 @@ export function readNewSession(input: unknown): NewSession {
   return parse(newSessionBody, camelizeKeys(input ?? {}, 'the body'), 'the body');
 }
 
-/** Reads `{ state?, events? }`, or the state itself: ADK's servers differ, and both forms are read. */
+/**
+ * Reads `{ state?, events? }`, or the state itself: ADK's servers differ, and both forms are read. A state that has a
+ * key of the first form is read in the first form only, so that no misspelt history is taken for a state.
+ */
 export function readNewNamedSession(input: unknown): NewSession {
   const bare = state.safeParse(input ?? {});
   if (bare.success && !isWrapped(bare.data)) return { state: bare.data };
-  return parse(namedSessionBody, camelizeKeys(input ?? {}, 'the body'), 'the body');
+  return parse(namedSessionBody, camelizeKeys(input ?? {}, 'the body'), wrappedBody);
 }
 
-function isWrapped({ state: inner, events: list, ...others }: Record<string, unknown>): boolean {
-  const isEvents = Array.isArray(list) && list.every((each) => typeof each === 'object' && each !== null);
-  if (isEvents && list.length > 0) return true;
-  if (typeof inner === 'object' && inner !== null && !Array.isArray(inner)) return true;
-  return (
-    Object.keys(others).length === 0 && (inner ?? null) === null && (isEvents || (list ?? null) === null)
-  );
+const wrappedBody = 'the body { state?, events? } (a state with one of these keys goes into state)';
+const wrappedKeys = ['state', 'events', 'sessionId', 'session_id'];
+
+function isWrapped(body: Record<string, unknown>): boolean {
+  return Object.keys(body).length === 0 || wrappedKeys.some((key) => key in body);
 }
 
 /**
