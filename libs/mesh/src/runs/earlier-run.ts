@@ -31,7 +31,7 @@ export async function findEarlier(
   try {
     for await (const item of mesh.bus.earlierRuns(run.session, before, queuesOf(mesh, agent))) {
       const other = runIn(mesh, item);
-      if (other && isBefore(other, run) && !(await isPast(mesh, other))) return item.place;
+      if (other && isBefore(other, run) && !(await isPast(mesh, other, run))) return item.place;
     }
   } catch (error) {
     if (MeshError.from(error).code !== 'permission_denied') throw error;
@@ -71,15 +71,27 @@ function isBefore(other: Run, run: Run): boolean {
 
 /**
  * Tells whether the run has ended, or its message is in the log. A run that has begun has the session, so no
- * other run needs to wait for its arrival. The server may keep the command of a run whose record has expired.
+ * other run needs to wait for its arrival. The server may keep the command of a run whose record has expired, or
+ * was deleted with its session: a run for a session that is gone never begins, also when there is a new session of
+ * this id.
  */
-async function isPast(mesh: Mesh, run: Run): Promise<boolean> {
-  const { app: appName, user: userId, session: sessionId, invocationId, resume } = run;
+async function isPast(mesh: Mesh, run: Run, later: Run): Promise<boolean> {
+  const { app: appName, user: userId, session: sessionId, invocationId, resume, incarnation } = run;
   const ref = { appName, userId, sessionId };
+  if (incarnation !== undefined && incarnation !== (await incarnationFor(mesh, later))) return true;
   const record = await mesh.sessions.invocations.get({ ...ref, invocationId });
   // A run whose id belongs to another session never begins.
   if (endOfRun(record, resume) !== undefined || isElsewhere(run, record)) return true;
   return await hasBegun(mesh, run);
+}
+
+/** Returns the incarnation of the session for which a run was accepted, or else the one of today. */
+async function incarnationFor(
+  mesh: Mesh,
+  { app, user, session, incarnation }: Run,
+): Promise<string | undefined> {
+  if (incarnation !== undefined) return incarnation;
+  return (await mesh.sessions.leases.look({ appName: app, userId: user, sessionId: session }))?.incarnation;
 }
 
 /** Tells whether the message of the run is in the log of its session. */

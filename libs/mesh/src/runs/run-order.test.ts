@@ -131,10 +131,9 @@ it('a run goes on when the earlier one will never arrive', async () => {
   expect(await log()).toEqual(inTurn('two'));
 });
 
-it('a run does not wait for a command that a killed server has kept, though the record of its run is gone', async () => {
-  const kept: StoredItem[] = [];
-  let isExpired = false;
-  const { start, log } = await stage((mesh) => ({
+/** Makes a replica whose server keeps all commands, as one does that was killed before it stored an acknowledgement. */
+function forgetful(kept: StoredItem[] = []) {
+  return (mesh: Mesh): Mesh => ({
     ...mesh,
     bus: {
       ...mesh.bus,
@@ -151,21 +150,51 @@ it('a run does not wait for a command that a killed server has kept, though the 
         yield* kept.filter(({ place }) => place < before);
       },
     },
+  });
+}
+
+/** Makes a replica that finds no record of a run while `isGone` says so. */
+function withoutRecords(isGone: () => boolean) {
+  return (mesh: Mesh): Mesh => ({
+    ...mesh,
     sessions: overrideSessions(mesh.sessions, {
       invocations: {
         get: (ref) =>
-          mesh.sessions.invocations.get(
-            isExpired ? { ...ref, invocationId: `not-${ref.invocationId}` } : ref,
-          ),
+          mesh.sessions.invocations.get(isGone() ? { ...ref, invocationId: `not-${ref.invocationId}` } : ref),
       },
     }),
-  }));
+  });
+}
+
+it('a run does not wait for a command that a killed server has kept, though the record of its run is gone', async () => {
+  const kept: StoredItem[] = [];
+  let isExpired = false;
+  const { start, log } = await stage((mesh) => withoutRecords(() => isExpired)(forgetful(kept)(mesh)));
   await (await start('one')).all;
   expect(kept).toHaveLength(1);
   isExpired = true;
   await (await start('two')).all;
   expect(await log()).toEqual(inTurn('one', 'two'));
 });
+
+it.each(['run with', 'run without'])(
+  'a %s the incarnation of its session does not wait for a kept command of a deleted session of its id',
+  async (kind) => {
+    let isDeleted = false;
+    const { start, log, world, client, ref } = await stage((mesh) =>
+      withoutRecords(() => isDeleted)(forgetful()(mesh)),
+    );
+    await (await start('one')).all;
+    await world.sessions.deleteSession(ref);
+    isDeleted = true;
+    await world.sessions.createSession({ ...ref });
+    const view = kind === 'run with' ? await world.sessions.leases.look(ref) : undefined;
+    const message = { parts: [{ text: 'two' }] };
+    const command = { message, user: 'u', invocationId: 'e-two', incarnation: view?.incarnation };
+    await client.bus.enqueue(client.subjects.agentRun('solo', ref.sessionId), command, { messageId: 'two' });
+    await expect.poll(log).toEqual(inTurn('two'));
+  },
+);
 
 it('a command on the subject of another session is a dead letter that names the right one', async () => {
   const { client, ref, world } = await stage((mesh) => mesh);
