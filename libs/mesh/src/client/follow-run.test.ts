@@ -1,82 +1,8 @@
-import { createEvent } from '@agentmesh/agent';
-import { type Event, MeshError } from '@agentmesh/protocol';
 import { until } from '@agentmesh/testing';
-import { afterEach, describe, expect, it, vi } from 'vitest';
-import { createMesh } from '../connect/create-mesh.ts';
-import { memoryMesh } from '../harness.fixture.ts';
-import { publishEnd, publishEvent } from '../messages/publish-event.ts';
+import { describe, expect, it, vi } from 'vitest';
+import { all, codeOf, invocationId, world } from './follow-run.fixture.ts';
 import { followRun, readInvocation } from './follow-run.ts';
-import type { NumberedEvent } from './log-reader.ts';
 import { maxWaitingBytes } from './news-inbox.ts';
-
-afterEach(() => vi.useRealTimers());
-
-const invocationId = 'e-1';
-
-/**
- * Makes a session in which the test plays an agent at work on an invocation, and a client that counts its
- * subscriptions.
- */
-async function world() {
-  const { sessions, connect } = memoryMesh();
-  const agent = await connect('agent_a');
-  const mesh = await connect('client');
-  let listening = 0;
-  const bus: typeof mesh.bus = {
-    ...mesh.bus,
-    directory: mesh.bus.directory,
-    async subscribe(...args) {
-      const started = await mesh.bus.subscribe(...args);
-      listening += 1;
-      const stop = async () => {
-        listening -= 1;
-        await started.stop();
-      };
-      let stopped: Promise<void> | undefined;
-      return { stop: () => (stopped ??= stop()) };
-    },
-  };
-  const session = await sessions.createSession({ appName: 'app', userId: 'u' });
-  const ref = { appName: 'app', userId: 'u', sessionId: session.id, invocationId };
-  const commit = async (text: string, more: Partial<Event> = {}, told = true) => {
-    const event = createEvent({
-      invocationId,
-      author: 'a',
-      content: { role: 'model', parts: [{ text }] },
-      ...more,
-    });
-    const stored = await sessions.appendEvent({ session, event });
-    if (told) await publishEvent(agent, session, stored, {});
-  };
-  return {
-    sessions,
-    ref,
-    commit,
-    mesh: createMesh({ ...mesh, bus }),
-    listening: () => listening,
-    async piece(text: string) {
-      const event = createEvent({ invocationId, author: 'a', partial: true, content: { parts: [{ text }] } });
-      await publishEvent(agent, session, event, {});
-    },
-    /** Takes the session for the invocation, as each run does before its first event. */
-    begin: () => sessions.leases.take(ref, { run: '{}', whenBusy: 'enqueue' }),
-    async finish(status: 'completed' | 'failed' = 'completed') {
-      await sessions.invocations.end(ref, {
-        status,
-        ...(status === 'failed' && { error: { code: 'internal', message: 'it broke' } }),
-      });
-      await publishEnd(agent, { ...ref, invocationId }, { status, lastSeq: session.seq }, {});
-    },
-  };
-}
-
-const textOf = ({ event, seq }: NumberedEvent) => `${seq ?? '-'} ${event.content?.parts?.[0]?.text}`;
-const all = async (numbered: AsyncIterable<NumberedEvent>) => (await Array.fromAsync(numbered)).map(textOf);
-const codeOf = (promise: Promise<unknown>) =>
-  promise.then(
-    () => 'nothing was thrown',
-    (error: unknown) => MeshError.from(error).code,
-  );
 
 describe('coming back to a run', () => {
   it('yields the missed events, then the new ones, each committed event once and in order', async () => {
@@ -119,47 +45,6 @@ describe('coming back to a run', () => {
     expect(await codeOf(followRun(mesh, { ...ref, invocationId: 'e-none' }))).toBe('not_found');
     expect(await codeOf(followRun(mesh, { ...ref, sessionId: 'none' }))).toBe('not_found');
     expect(await codeOf(followRun(mesh, { ...ref, userId: 'other' }))).toBe('not_found');
-  });
-
-  it('ends at once when its signal aborts, whatever it waits for, and leaves neither a subscription nor a timer', async () => {
-    const { begin, mesh, ref, commit, listening, sessions } = await world();
-    await begin();
-    await commit('hi', { author: 'user' });
-    await commit('one');
-    vi.useFakeTimers();
-    const whileSilent = new AbortController();
-    const { numbered } = await followRun(mesh, ref, { signal: whileSilent.signal });
-    const reader = numbered[Symbol.asyncIterator]();
-    expect((await reader.next()).value).toMatchObject({ seq: 2 });
-    const next = reader.next();
-    expect(listening()).toBe(1);
-    await vi.waitFor(() => expect(vi.getTimerCount()).toBe(1));
-    whileSilent.abort(new MeshError('cancelled', 'gone'));
-    expect(await codeOf(next)).toBe('cancelled');
-    expect([listening(), vi.getTimerCount()]).toEqual([0, 0]);
-
-    // Aborted while the store does not answer.
-    const whileReading = new AbortController();
-    const hangs = vi.spyOn(sessions.log, 'readEvents');
-    const second = await followRun(mesh, ref, { signal: whileReading.signal });
-    hangs.mockReturnValue(new Promise(() => {}));
-    const waiting = Array.fromAsync(second.numbered);
-    await vi.waitFor(() => expect(hangs).toHaveBeenCalledTimes(2));
-    whileReading.abort();
-    expect(await codeOf(waiting)).toBe('cancelled');
-    expect(await codeOf(second.end)).toBe('cancelled');
-    expect([listening(), vi.getTimerCount()]).toEqual([0, 0]);
-    hangs.mockRestore();
-
-    // Aborted while nobody reads, or before the first read.
-    const unread = new AbortController();
-    const third = await followRun(mesh, ref, { signal: unread.signal });
-    unread.abort();
-    expect([listening(), vi.getTimerCount()]).toEqual([0, 0]);
-    expect(await codeOf(all(third.numbered))).toBe('cancelled');
-    const before = await followRun(mesh, ref, { signal: AbortSignal.abort() });
-    expect(await codeOf(all(before.numbered))).toBe('cancelled');
-    expect([listening(), vi.getTimerCount()]).toEqual([0, 0]);
   });
 
   it('buffers little for a slow reader, which still gets every committed event', async () => {
