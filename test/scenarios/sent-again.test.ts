@@ -98,6 +98,25 @@ describe('a message that comes again with its key', () => {
     60_000,
   );
 
+  it('does not stop the run of the first client when the second one leaves', async () => {
+    gate = Promise.withResolvers();
+    const { createSession, send } = restClient(mesh.gatewayUrl);
+    const session = await createSession(app);
+    const path = '/run_sse?stop_on_disconnect=true';
+    const first = await runAt(mesh.gatewayUrl, path, session, 'k9');
+    await until(async () => (await messagesIn(session)).events === 3, { what: 'the run to wait' });
+    const second = await runAt(mesh.gatewayUrl, path, session, 'k9');
+    const id = first.headers.get('x-invocation-id');
+    expect(second.headers.get('x-invocation-id')).toBe(id);
+    await second.body?.cancel();
+    for (let look = 0; look < 50; look += 1) {
+      const state = await send('GET', `/apps/${app}/users/u1/sessions/${session}/invocations/${id}`);
+      expect(await state.json()).toMatchObject({ status: 'running' });
+    }
+    gate.resolve();
+    expect(await first.text()).toContain('It stands high.');
+  });
+
   it('is one run when it comes many times at once, and its stream begins at the beginning', async () => {
     const session = await restClient(mesh.gatewayUrl).createSession(app);
     const second = await mesh.start('gateway');

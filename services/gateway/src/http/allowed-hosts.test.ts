@@ -54,3 +54,10 @@ it.each([
 ])('the host of a request is that of its address, else that of its header (%#)', (request, host) => {
   expect(namedHost(request)).toBe(host);
 });
+
+it.each([
+  ['the header', '/list-apps', 'user@localhost'],
+  ['the address', 'http://user@localhost/', 'user@localhost'],
+])('refuses user information in the host of %s', (_, url, host) =>
+  expect(() => namedHost(requestOf(url, [host]))).toThrow('user information'),
+);

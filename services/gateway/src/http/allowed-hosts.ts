@@ -45,8 +45,8 @@ export function isLoopback(name: string): boolean {
  * Returns the host that a request names, with its port if it has one: that of the address when the address is a whole
  * one, else that of the header. Undefined for a request of HTTP/1.0 without one.
  *
- * @throws MeshError `invalid_argument` for a request of HTTP/1.1 without a host, for two hosts, and for an address that
- * names another host than the header
+ * @throws MeshError `invalid_argument` for a request of HTTP/1.1 without a host, for two hosts, for a host with user
+ * information, and for an address that names another host than the header
  */
 export function namedHost({
   headers,
@@ -65,5 +65,11 @@ export function namedHost({
       'invalid_argument',
       `the address names host ${JSON.stringify(ofAddress)} and the header host ${JSON.stringify(host)}; name one`,
     );
-  return ofAddress ?? host;
+  const named = ofAddress ?? host;
+  if (named?.includes('@'))
+    throw new MeshError(
+      'invalid_argument',
+      'the host has user information; send the name alone, without the @',
+    );
+  return named;
 }

@@ -43,7 +43,7 @@ export const runAgUi: Handler = async (context, request, reply) => {
   });
   reply.hijack();
   const isOver = await streamRun(context, reply, until, { ref: started, numbered, end, form });
-  if (context.config.stopOnDisconnect === 'true' && until.clientGone.aborted && !isOver)
+  if (context.config.stopOnDisconnect === 'true' && !isRepeated && until.clientGone.aborted && !isOver)
     await cancelOnceBegun(context, started);
 };
 

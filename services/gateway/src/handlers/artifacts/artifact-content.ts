@@ -36,8 +36,17 @@ async function assertHasBytes(
   );
 }
 
+/** Headers that ask for another thing than a new version of the whole body. */
+const refusedHeaders = ['content-range', 'if-match', 'if-none-match'] as const;
+
 /** Saves the body, as a stream, as a new version. */
 export const uploadArtifact: Handler = async (context, request) => {
+  const refused = refusedHeaders.find((name) => request.headers[name] !== undefined);
+  if (refused !== undefined)
+    throw new MeshError(
+      'invalid_argument',
+      `an upload takes no header ${refused}: it stores the whole body as the next version; leave the header out`,
+    );
   const { mesh, config } = context;
   const ref = await readOwner(context, await readArtifactRef(context, request));
   const mimeType = request.headers['content-type'];

@@ -39,9 +39,18 @@ export const getNestedArtifact: Handler = (context, request, reply) => {
   return getArtifact(context, request, reply);
 };
 
-/** Deletes an artifact whose name contains slashes. */
+/**
+ * Deletes an artifact whose name contains slashes. A path that another request would read as a version or as the bytes
+ * of an artifact is no name.
+ */
 export const deleteNestedArtifact: Handler = (context, request, reply) => {
-  setParameters(request, { artifact: pathOf(request) });
+  const artifact = pathOf(request);
+  if (ends.some(([end]) => end.test(artifact)))
+    throw new MeshError(
+      'invalid_argument',
+      'an artifact is deleted with all its versions: send DELETE to …/artifacts/<name>, with each / of the name as %2F',
+    );
+  setParameters(request, { artifact });
   return deleteArtifact(context, request, reply);
 };
 
@@ -51,7 +60,8 @@ export const deleteNestedArtifact: Handler = (context, request, reply) => {
  */
 export const uploadNestedArtifact: Handler = (context, request, reply) => {
   const [artifact, end] = splitLast(pathOf(request));
-  if (end !== 'content') throw new MeshError('not_found', 'upload the bytes of an artifact to …/content');
+  if (artifact === undefined || end !== 'content')
+    throw new MeshError('not_found', 'upload the bytes of an artifact to …/content');
   const version = /^(?<name>.+)\/versions\/(?:\d{1,15}|latest)$/.exec(artifact)?.groups?.name;
   if (version !== undefined)
     throw new MeshError(
@@ -66,9 +76,10 @@ function pathOf({ params }: FastifyRequest): string {
   return (params as { '*': string })['*'];
 }
 
-function splitLast(path: string): [string, string] {
+/** Splits a path before its last part. A path of one part has nothing before it. */
+function splitLast(path: string): [before: string | undefined, last: string] {
   const at = path.lastIndexOf('/');
-  return [path.slice(0, at), path.slice(at + 1)];
+  return [at === -1 ? undefined : path.slice(0, at), path.slice(at + 1)];
 }
 
 /** Sets the path parameters `artifact` and `version`, as the routes for names without slashes do. */

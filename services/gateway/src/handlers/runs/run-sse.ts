@@ -15,16 +15,16 @@ export const runSseQuery = {
  * its status, and to a client that accepts `text/event-stream` with its error as a frame; an error after the
  * first event is the last frame, `{"error": …}`. A client that leaves does not stop the run, and can come
  * back to it. With `?stop_on_disconnect=true`, or by its configuration, the gateway does as ADK's server: it
- * then cancels the run.
+ * then cancels the run, unless an earlier request with the same `Idempotency-Key` began it.
  */
 export const runSse: Handler = async (context, request, reply) => {
   const { stopOnDisconnect = context.config.stopOnDisconnect } = readQuery(runSseQuery, request);
   using until = watchUntil(context, reply);
-  const { ref, numbered, end } = await startRequestedRun(context, request, until.signal, true);
+  const { ref, numbered, end, isRepeated } = await startRequestedRun(context, request, until.signal, true);
   reply.hijack();
   const streamed = { ref, numbered, end, idPlace: 'behind' } as const;
   const isOver = await streamRun(context, reply, until, streamed);
-  if (stopOnDisconnect === 'true' && until.clientGone.aborted && !isOver) {
+  if (stopOnDisconnect === 'true' && !isRepeated && until.clientGone.aborted && !isOver) {
     await cancelOnceBegun(context, ref);
   }
 };
