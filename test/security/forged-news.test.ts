@@ -51,6 +51,7 @@ async function watchRun(stage: Stage, owners: AsyncDisposableStack) {
     announced.every(([, name]) => bus.directory.get('agent', `${name}_agent`)?.version === '1'),
   );
   const session = await sessions.createSession(ref);
+  await sessions.leases.take(ref, { run: '{}', whenBusy: 'reject' });
   const began = await sessions.appendEvent({ session, event: speak('began') });
   const { numbered, end } = await followRun(mesh, ref);
   const heard: string[] = [];

@@ -51,7 +51,7 @@ export async function startGateway(
     { mesh, config, log, admission, observer, stopping: stopping.signal },
     { ...config, certificate, authenticators, limits },
   );
-  const close = orderlyClose(server);
+  const close = orderlyClose(server, stopping.signal);
   await server.listen({ port: config.httpPort, host: config.httpHost });
   owners.defer(async () => {
     draining = true;

@@ -52,7 +52,7 @@ async function gateway() {
     await go.promise;
     return 'slow answer';
   });
-  const close = orderlyClose(server);
+  const close = orderlyClose(server, new AbortController().signal);
   await server.listen({ port: 0, host: '127.0.0.1' });
   onTestFinished(async () => await close());
   const { port } = server.server.address() as AddressInfo;

@@ -4,6 +4,7 @@ import { MeshError } from '@agentmesh/protocol';
 import type { GatewayContext } from '../../context/context.ts';
 import type { Handler } from '../../context/route.ts';
 import { found, readArtifactRef, readOwner, readVersionRef } from '../../params/artifact-ref.ts';
+import { saveToSession } from './save-to-session.ts';
 
 /** Answers with a file's bytes, as a stream from their store. */
 export const downloadArtifact: Handler = async (context, request, reply) => {
@@ -50,8 +51,10 @@ export const uploadArtifact: Handler = async (context, request) => {
   const { mesh, config } = context;
   const ref = await readOwner(context, await readArtifactRef(context, request));
   const mimeType = request.headers['content-type'];
-  const stream = limited(bytesOf(request.body), config.uploadLimit);
-  const version = await mesh.artifacts.saveArtifactStream({ ...ref, stream, mimeType });
+  const version = await saveToSession(context, ref, async (assertStays) => {
+    const stream = limited(bytesOf(request.body), config.uploadLimit, assertStays);
+    return await mesh.artifacts.saveArtifactStream({ ...ref, stream, mimeType });
+  });
   return found(await mesh.artifacts.getArtifactVersion({ ...ref, version }), { ...ref, version });
 };
 
@@ -69,7 +72,12 @@ async function* untilAborted(bytes: AsyncIterable<Uint8Array>): AsyncGenerator<U
   }
 }
 
-function limited(bytes: AsyncIterable<Uint8Array>, limit: number): ReadableStream<Uint8Array> {
+/** Passes bytes on, up to a limit. The stream fails when `onEnd` does. */
+function limited(
+  bytes: AsyncIterable<Uint8Array>,
+  limit: number,
+  onEnd: () => Promise<void>,
+): ReadableStream<Uint8Array> {
   let size = 0;
   async function* pass() {
     for await (const chunk of untilAborted(bytes)) {
@@ -82,6 +90,7 @@ function limited(bytes: AsyncIterable<Uint8Array>, limit: number): ReadableStrea
       }
       yield chunk;
     }
+    await onEnd();
   }
   return ReadableStream.from(pass());
 }

@@ -13,6 +13,7 @@ import {
 } from '../../params/artifact-ref.ts';
 import { readBody, readSession } from '../../params/params.ts';
 import { requireLog } from '../../params/require-session.ts';
+import { saveToSession } from './save-to-session.ts';
 
 /** The largest file that is sent within JSON, in bytes: memory holds it four times for that. */
 const maxPartBytes = 16 * 1024 * 1024;
@@ -53,11 +54,16 @@ export const saveArtifact: Handler = async (context, request) => {
   assertNoQuery(request);
   const { filename, customMetadata, artifact } = readBody(saveArtifactBody, request);
   const ref = await readOwner(context, { ...(await readSession(context, request)), filename });
-  const version = await artifacts.saveArtifact({
-    ...ref,
-    artifact: artifact as Parameters<typeof artifacts.saveArtifact>[0]['artifact'],
-    customMetadata: customMetadata ?? undefined,
-  });
+  const version = await saveToSession(
+    context,
+    ref,
+    async () =>
+      await artifacts.saveArtifact({
+        ...ref,
+        artifact: artifact as Parameters<typeof artifacts.saveArtifact>[0]['artifact'],
+        customMetadata: customMetadata ?? undefined,
+      }),
+  );
   return found(await artifacts.getArtifactVersion({ ...ref, version }), { filename, version });
 };
 
