@@ -1,4 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
+import { openWorkStreams } from '@agentmesh/bus';
 import { provisionUser } from '@agentmesh/mesh';
 import type { NatsConnection } from '@nats-io/transport-node';
 import { Redis } from 'ioredis';
@@ -38,6 +39,8 @@ export const fillableBytes = 48 * 1024 * 1024;
 const fillStream = 'CHAOS_FILL';
 const fillSubject = 'chaos.fill';
 const pieceBytes = 900_000;
+/** The age from which a payload that no message names is lost, in ms. */
+const lostMs = 60_000;
 /** The time in which NATS must have given back the space of a deleted stream, in ms. */
 const releaseMs = 3_000;
 
@@ -62,8 +65,22 @@ export async function fillNats(field: Field, forMs: number, signal: AbortSignal)
     await delay(forMs, undefined, { signal }).catch(() => {});
   } finally {
     while ((await call(connection, `STREAM.DELETE.${fillStream}`)) === undefined) await delay(100);
+    await sweepPayloads(field);
     if (!(await isReleased(connection))) await restartNats(field);
     await connection.close();
+  }
+}
+
+/**
+ * Removes large payloads that no message needs, as an operator does: behind accounts no service may remove them, and
+ * those of a long run would fill the space for good.
+ */
+async function sweepPayloads({ natsUrl: url, login }: Field): Promise<void> {
+  try {
+    await using streams = await openWorkStreams({ url, ...login(provisionUser) });
+    await streams.removeLostPayloads(lostMs);
+  } catch {
+    // The server may be away by another fault; the next sweep comes.
   }
 }
 
