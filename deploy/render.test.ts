@@ -1,5 +1,7 @@
+import { readFileSync } from 'node:fs';
 import { deployedServices, renderCompose, renderKubernetes } from '@agentmesh/cli/render';
 import type { ServiceManifest } from '@agentmesh/mesh';
+import { subjects } from '@agentmesh/protocol';
 import { describe, expect, it } from 'vitest';
 import { parseAllDocuments } from 'yaml';
 import { type Kustomization, kustomizationKeys } from './checks/manifests.ts';
@@ -64,3 +66,20 @@ describe('the files that agentmesh render writes for a project', () => {
     });
   });
 });
+
+it.each(['mesh', 'team_a', 'a-1', 'a'.repeat(32), 'a'.repeat(33), 'Team', 'a.b', ''])(
+  'the chart takes the namespace %j if a mesh may have it',
+  (namespace) => {
+    const schema = JSON.parse(
+      readFileSync(new URL('./helm/agentmesh/values.schema.json', import.meta.url), 'utf8'),
+    );
+    const { pattern } = schema.properties.mesh.properties.namespace;
+    let isAllowed = true;
+    try {
+      subjects(namespace);
+    } catch {
+      isAllowed = false;
+    }
+    expect(new RegExp(pattern).test(namespace)).toBe(isAllowed);
+  },
+);

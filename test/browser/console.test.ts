@@ -120,8 +120,8 @@ describe('the console, while runs go on', () => {
     await open('pending');
     const card = page.getByRole('listitem', { name: 'confirmation of time_off_agent' });
     await card.getByText('5 days off are wanted').waitFor();
-    // The proposal stands beside the field, and an approver who has entered nothing sends nothing.
-    await card.getByText('Proposed: approvedDays: 0').waitFor();
+    // The values of the tool stand beside the field, and an approver who has entered nothing sends nothing.
+    await card.getByText('Values from the tool: approvedDays: 0').waitFor();
     expect(await card.getByLabel('approvedDays').inputValue()).toBe('');
     await card.getByRole('button', { name: 'Approve' }).click();
     await card.locator('input:focus:invalid').waitFor();
@@ -142,7 +142,7 @@ describe('the console, while runs go on', () => {
     const card = page
       .getByRole('listitem', { name: 'confirmation of time_off_agent' })
       .filter({ hasText: '6 days off are wanted' });
-    await card.getByRole('button', { name: 'Use the proposal' }).press('Enter');
+    await card.getByRole('button', { name: 'Use these values' }).press('Enter');
     expect(await card.getByLabel('approvedDays').inputValue()).toBe('0');
     await card.getByRole('button', { name: 'Approve' }).press('Enter');
     await card.waitFor({ state: 'detached' });

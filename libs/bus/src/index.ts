@@ -49,6 +49,7 @@ export { openOrphans } from './nats/operator/orphans.ts';
 export type { ProvisionOptions } from './nats/operator/provision.ts';
 export { provision } from './nats/operator/provision.ts';
 export type { ReplicaLoad, ReplicaStats } from './nats/operator/replica-stats.ts';
+export { shownVersion } from './nats/operator/replica-stats.ts';
 export type { ServiceQueues } from './nats/operator/service-queues.ts';
 export { openQueues } from './nats/operator/service-queues.ts';
 export type { ServiceStats } from './nats/operator/service-stats.ts';

@@ -33,9 +33,14 @@ const natsServers = z
 
 /** The variables of every service of the mesh; a service adds its own: `{ ...serviceConfig, … }`. */
 export const serviceConfig = {
-  namespace: variable('MESH_NAMESPACE', 'first token of all subjects; one per environment', lowerCaseToken, {
-    default: 'mesh',
-  }),
+  namespace: variable(
+    'MESH_NAMESPACE',
+    'first token of all subjects, of 1 to 32 lower-case letters, digits, _ or -; one per environment',
+    lowerCaseToken,
+    {
+      default: 'mesh',
+    },
+  ),
   version: variable(
     'MESH_VERSION',
     "version of the service in its card, its events, metrics and traces; default that of the program's package",

@@ -384,6 +384,7 @@ describe('the records for the operator', () => {
         action: 'request',
         status: 403,
         request: `GET ${pathOf('eve')}/sessions`,
+        reason: expect.stringContaining('eve'),
       },
       {
         decision: 'refused',
@@ -391,6 +392,7 @@ describe('the records for the operator', () => {
         status: 401,
         address: '127.0.0.1',
         request: `DELETE ${session}`,
+        reason: expect.any(String),
       },
       { ...rae, decision: 'accepted', action: 'delete', status: 200, request: `DELETE ${session}` },
       { decision: 'accepted', action: 'key', key: 'revoke recorded', service: 'operator' },

@@ -1,4 +1,4 @@
-import { openCards, openOrphans, openServiceStats, openWorkStreams } from '@agentmesh/bus';
+import { openCards, openOrphans, openServiceStats, openWorkStreams, shownVersion } from '@agentmesh/bus';
 import { agentOfQueue, decodeToken } from '@agentmesh/protocol';
 import { type Command, listReport } from '../command/command.ts';
 import { operatorOf } from '../context/surroundings.ts';
@@ -18,8 +18,9 @@ export const listServicesCommand: Command = {
     const queues = await streams.list();
     const rows = await Promise.all(
       (await cards.list()).map(async (card) => {
-        const { kind, name, version } = card;
+        const { kind, name } = card;
         const replicas = await stats.of(name);
+        const version = shownVersion(card.version, replicas);
         const waits = queues.filter(
           ({ kind: queue, consumer }) =>
             agentOfQueue(decodeToken(consumer)) === name && (queue === 'job') === (kind === 'tool'),

@@ -4,6 +4,8 @@ import { endProcess, hasEnded, spawnGuarded } from '@agentmesh/testing';
 
 /** The longest time from the start of a process until it serves, in ms. */
 const startMs = 30_000;
+/** The longest wait for the last lines of a process that has ended, in ms. */
+const lastLinesMs = 1_000;
 
 export interface ServiceProcessOptions {
   name: string;
@@ -76,7 +78,10 @@ export async function startService({
     if (msg === 'started') started.resolve();
   };
   for (const stream of [child.stdout, child.stderr]) if (stream) createInterface(stream).on('line', onOutput);
-  child.once('exit', () => started.reject(new Error(`${name} could not start: ${reasonIn(lines)}`)));
+  const fail = () => started.reject(new Error(`${name} could not start: ${reasonIn(lines)}`));
+  // Its last lines may come after its end. A process that it has left behind may hold the pipes open.
+  child.once('exit', () => void setTimeout(fail, lastLinesMs).unref());
+  child.once('close', fail);
   const onAbort = () =>
     started.reject(new Error(`${name} was not started: another service failed, or it was interrupted`));
   signal.addEventListener('abort', onAbort);

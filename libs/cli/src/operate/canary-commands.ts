@@ -33,10 +33,17 @@ export const canaryCommands: Commands = {
       await using canaries = await openCanaries(operatorOf(around));
       await canaries.put(canary);
       const observed = (await canaries.list()).find((each) => each.agent === agent);
-      const isUp = observed?.replicas.some((each) => each.version === version) ?? false;
+      const up = observed?.replicas ?? [];
+      const isUp = up.some((each) => each.version === version);
+      const isAlone = isUp && up.every((each) => each.version === version);
       return {
         lines: [
           `version ${version} of ${agent} gets the runs of ${canary.percent} % of the sessions; asks of ${agent} go to any replica, whatever the share`,
+          ...(isAlone
+            ? [
+                `all replicas of ${agent} have version ${version}: they take all its runs; start replicas of another version, or: agentmesh canary end ${agent}`,
+              ]
+            : []),
           ...(isUp
             ? []
             : [

@@ -213,6 +213,7 @@ export function renderHelm(mesh: RenderedMesh): Rendered {
 /** Returns what a person does before and after the objects of a mesh are made in a cluster. */
 function stepsTo(mesh: RenderedMesh, apply: string): string[] {
   const { project, services } = mesh;
+  const hasKeeperService = services.some(({ manifest }) => manifest.kind === 'keeper');
   const users = [provisionUser, ...services.map(({ user }) => user)];
   const inRedis = [provisionUser, ...usersOfRedis(mesh).map(({ user }) => user)];
   const secrets = [
@@ -223,7 +224,7 @@ function stepsTo(mesh: RenderedMesh, apply: string): string[] {
   return [
     `build and push the image ${project}:dev: docker build -f deploy/Dockerfile -t ${project}:dev .`,
     ...(hasPython(mesh) ? [`build and push the image ${pythonBuild}`] : []),
-    `make the Secrets credentials (keys), model (gemini-api-key), and for the users of NATS (password) and Redis (url): ${secrets.join(', ')}`,
+    `make the Secrets ${hasKeeperService ? 'credentials (keys), ' : ''}model (gemini-api-key), and for the users of NATS (password) and Redis (url): ${secrets.join(', ')}`,
     apply,
     'make an API key for the gateway, as the user provision of NATS and Redis: agentmesh keys create first --role operator',
   ];

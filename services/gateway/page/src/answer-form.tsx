@@ -65,7 +65,7 @@ export function AnswerForm({ question, onAnswer }: AnswerFormProps) {
   const { toolConfirmation, responseSchema, payload } = args as QuestionArgs;
   const proposed = kind === 'confirmation' ? toolConfirmation?.payload : payload;
   const schema = kind === 'confirmation' ? toolConfirmation?.payloadSchema : responseSchema;
-  // Nobody approves values that were not looked at: a proposal stands beside the fields until it is used.
+  // Nobody approves values that were not looked at: those of the tool stand beside the fields until they are used.
   const [value, setValue] = useState<unknown>();
   const [uses, setUses] = useState(0);
   const [text, setText] = useState('');
@@ -129,12 +129,12 @@ function Proposal({ value, onUse }: { value: unknown; onUse(): void }) {
     : json(value);
   return (
     // biome-ignore lint/a11y/useSemanticElements: a group of fields has a border and a legend
-    <span class="proposal" role="group" aria-label="Proposal">
+    <span class="proposal" role="group" aria-label="Values from the tool">
       <span>
-        Proposed: <span class="mono">{text}</span>
+        Values from the tool: <span class="mono">{text}</span>
       </span>
       <button type="button" class="quiet" onClick={onUse}>
-        Use the proposal
+        Use these values
       </button>
     </span>
   );

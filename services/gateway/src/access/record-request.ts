@@ -4,7 +4,7 @@ import type { SessionRef } from '@agentmesh/protocol';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { GatewayContext } from '../context/context.ts';
 import type { Route } from '../context/route.ts';
-import { idsOf } from '../http/request-ids.ts';
+import { idsOf, reasonOf } from '../http/request-ids.ts';
 import { countRequest } from '../http/request-metrics.ts';
 import { anyCaller, callerOf, knownCallerOf } from './caller.ts';
 import { RefusalCounter } from './refusal-counter.ts';
@@ -49,9 +49,12 @@ export function recordRequest(
       },
       'request',
     );
-    const isRefused = refusals.includes(raw.statusCode);
-    if (isRefused && isFirst(mesh, request, raw.statusCode))
-      record(mesh, request, { decision: 'refused', action: action ?? 'request', status: raw.statusCode });
+    const reason = reasonOf(request);
+    if (refusals.includes(status) && isFirst(mesh, request, { status, reason }))
+      record(mesh, request, {
+        ...{ decision: 'refused', action: action ?? 'request', status },
+        ...(reason !== undefined && { reason }),
+      });
     if (action !== undefined && raw.statusCode < 400)
       record(mesh, request, { decision: 'accepted', action, status: raw.statusCode });
   });
@@ -93,9 +96,15 @@ function senderOf(request: FastifyRequest): Pick<AuditRecord, 'caller' | 'addres
 }
 
 /** Tells whether a refusal is the first of its kind for this caller in a minute. */
-function isFirst(mesh: Mesh, request: FastifyRequest, status: number): boolean {
+function isFirst(
+  mesh: Mesh,
+  request: FastifyRequest,
+  { status, reason = '' }: { status: number; reason: string | undefined },
+): boolean {
   const counter = counters.get(mesh) ?? new RefusalCounter();
   counters.set(mesh, counter);
   const { caller, address } = senderOf(request);
-  return counter.isFirst(JSON.stringify([caller ?? address, status, request.routeOptions.url]));
+  // One limit says other times at each refusal.
+  const kind = reason.replaceAll(/\d+/g, '0');
+  return counter.isFirst(JSON.stringify([caller ?? address, status, kind, request.routeOptions.url]));
 }

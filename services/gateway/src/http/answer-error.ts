@@ -4,7 +4,7 @@ import { isDenied } from '@agentmesh/bus';
 import { MeshError } from '@agentmesh/protocol';
 import type { Logger } from '@agentmesh/service';
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import { idsOf, newIds, type RequestIds } from './request-ids.ts';
+import { idsOf, newIds, noteReason, type RequestIds } from './request-ids.ts';
 import { dataBlock } from './sse-stream.ts';
 
 /**
@@ -42,6 +42,7 @@ export function answerError(
   if (mayRetry) reply.header('retry-after', String(secondsToWait(error)));
   reply.status(complaint?.status ?? error.httpStatus);
   const body = reportError(log, complaint?.error ?? thrown, idsOf(request), { method, url });
+  noteReason(request, body.error);
   if (readsEvents(url, headers.accept)) reply.type('text/event-stream').send(dataBlock(body));
   else reply.send(body);
 }

@@ -53,3 +53,18 @@ export function setTrace(request: FastifyRequest, trace: Headers): void {
 function idsIn(trace: Headers): TracedRequest {
   return { trace, traceId: traceIdOf(trace) ?? '' };
 }
+
+/** The longest reason in a record, in characters. */
+const mostCharacters = 500;
+
+const reasons = new WeakMap<FastifyRequest, string>();
+
+/** Notes the text with which a request was refused, for its record. */
+export function noteReason(request: FastifyRequest, reason: string): void {
+  reasons.set(request, reason.slice(0, mostCharacters));
+}
+
+/** Returns the text with which a request was refused; undefined for an answer without an error. */
+export function reasonOf(request: FastifyRequest): string | undefined {
+  return reasons.get(request);
+}

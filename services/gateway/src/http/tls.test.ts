@@ -5,10 +5,12 @@ import type { AddressInfo } from 'node:net';
 import { connect } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { text } from 'node:stream/consumers';
+import type { Readable } from 'node:stream';
+import { buffer, text } from 'node:stream/consumers';
 import { connect as connectTls } from 'node:tls';
 import { createLogger } from '@agentmesh/service';
 import { makeCertificate } from '@agentmesh/testing';
+import { fastify } from 'fastify';
 import { expect, it, onTestFinished } from 'vitest';
 import { byNone } from '../access/by-none.ts';
 import { buildServer } from '../build-server.ts';
@@ -110,4 +112,31 @@ it('files that are no certificate with its key are refused', () => {
   ];
   for (const [cert, key, words] of refusals)
     expect(() => readCertificate({ httpCertFile: cert, httpKeyFile: key })).toThrow(words);
+});
+
+it('a request whose body does not end holds up the close until it is given up', async () => {
+  const giveUp = new AbortController();
+  const server = fastify();
+  server.removeAllContentTypeParsers();
+  server.addContentTypeParser('*', (_request, body, done) => done(null, body));
+  const asked = Promise.withResolvers<void>();
+  server.put('/file', async ({ body }) => {
+    asked.resolve();
+    return await buffer(body as Readable);
+  });
+  const close = orderlyClose(server, giveUp.signal);
+  await server.listen({ port: 0, host: '127.0.0.1' });
+  const { port } = server.server.address() as AddressInfo;
+  const socket = connect(port, '127.0.0.1');
+  socket.on('error', () => {});
+  await once(socket, 'connect');
+  socket.write('PUT /file HTTP/1.1\r\nhost: localhost\r\ncontent-length: 8\r\n\r\nhalf');
+  await asked.promise;
+  const order: string[] = [];
+  const closed = close().then(() => order.push('closed'));
+  await new Promise((resolve) => setTimeout(resolve, 200));
+  order.push('given up');
+  giveUp.abort();
+  await closed;
+  expect(order).toEqual(['given up', 'closed']);
 });

@@ -9,6 +9,15 @@ export interface ReplicaStats {
   load?: ReplicaLoad;
 }
 
+/**
+ * Returns the version of a service: that of its card while a replica has it or none is up, else the versions of the
+ * replicas. The card is that of the last start, also of a replica that is gone.
+ */
+export function shownVersion(ofCard: string, replicas: readonly Pick<ReplicaStats, 'version'>[]): string {
+  const running = [...new Set(replicas.flatMap(({ version }) => version ?? []))].sort();
+  return running.length === 0 || running.includes(ofCard) ? ofCard : running.join(', ');
+}
+
 export interface ReplicaLoad {
   /** The time of the start, ISO 8601. */
   started: string;

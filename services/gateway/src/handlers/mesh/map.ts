@@ -1,4 +1,4 @@
-import type { MeshObserver, ObservedQueue, ReplicaStats } from '@agentmesh/bus';
+import { type MeshObserver, type ObservedQueue, type ReplicaStats, shownVersion } from '@agentmesh/bus';
 import { agentCards, canaryFigures, figuresOf, type Mesh, toolCards } from '@agentmesh/mesh';
 import { type AgentCard, canaryQueue, type ToolCard } from '@agentmesh/protocol';
 import { z } from 'zod';
@@ -145,7 +145,7 @@ async function makeMap(mesh: Mesh, observer: Omit<MeshObserver, keyof AsyncDispo
   return {
     time: Date.now(),
     agents: agents.map((card) => ({
-      ...pick(card),
+      ...pick(card, found[names.indexOf(card.name)]),
       ...(card.app !== undefined && { app: card.app }),
       replicas: replicasOf(card.name),
       queue: queueOf(['run', 'operation'], card.name),
@@ -153,7 +153,7 @@ async function makeMap(mesh: Mesh, observer: Omit<MeshObserver, keyof AsyncDispo
       ...linksOf(card, agents, tools),
     })),
     tools: tools.map((card) => ({
-      ...pick(card),
+      ...pick(card, found[names.indexOf(card.name)]),
       longRunning: card.longRunning,
       replicas: replicasOf(card.name),
       queue: queueOf(['job'], card.name),
@@ -182,7 +182,10 @@ async function canaryOf(
   return { canary: { ...share, versions: versions.map((each) => ({ ...each })) } };
 }
 
-const pick = ({ name, description, version }: AgentCard | ToolCard) => ({ name, description, version });
+const pick = (card: AgentCard | ToolCard, replicas: readonly ReplicaStats[] = []) => ({
+  ...{ name: card.name, description: card.description },
+  version: shownVersion(card.version, replicas),
+});
 
 function describe({ replica: id, version, load }: ReplicaStats): z.infer<typeof replica> {
   const since = load && Date.parse(load.started);
