@@ -26,7 +26,7 @@ import type { InvocationContext } from '../base/invocation-context.ts';
 import type { TransferTarget } from '../base/transfer-port.ts';
 import { breathe } from '../events/breathe.ts';
 import { createEvent } from '../events/event.ts';
-import { describeFailure } from '../models/model-failure.ts';
+import { describeFailure, endsInvocation } from '../models/model-failure.ts';
 import { LLMRegistry } from '../models/registry.ts';
 import { isZodObject, showSchema, type ToolParameters } from '../schema/schema.ts';
 import { resolveTools, type StepTools } from './build-request.ts';
@@ -275,7 +275,8 @@ export class LlmAgent extends BaseAgent<LlmAgentConfig> implements LlmCallbacks 
     try {
       yield* target.runAsync(context);
     } catch (error) {
-      if (context.abortSignal?.aborted || (error instanceof MeshError && error.retryable)) throw error;
+      const isRetryable = error instanceof MeshError && error.retryable;
+      if (context.abortSignal?.aborted || isRetryable || endsInvocation(error)) throw error;
       const { invocationId, branch } = context;
       yield createEvent({
         invocationId,

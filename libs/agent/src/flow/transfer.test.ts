@@ -1,4 +1,6 @@
+import { MeshError } from '@agentmesh/protocol';
 import { describe, expect, it } from 'vitest';
+import { BaseAgent } from '../base/base-agent.ts';
 import { brief, chat, runWithCrashes, scriptedModel } from '../harness.fixture.ts';
 import { FunctionTool } from '../tools/function-tool.ts';
 import { LlmAgent } from './llm-agent.ts';
@@ -87,6 +89,25 @@ describe('a transfer', () => {
     expect(events.at(-1)).toMatchObject({ author: 'helper', errorCode: 'failed_precondition' });
     expect(boss.requests).toHaveLength(1);
   });
+
+  it.each(['cancelled', 'deadline_exceeded'] as const)(
+    'to an agent whose process learns first that the run is over (%s) ends the run, and not the agent alone',
+    async (code) => {
+      class Remote extends BaseAgent {
+        // biome-ignore lint/correctness/useYield: it fails before its first event
+        protected override async *runAsyncImpl(): AsyncGenerator<never, void, void> {
+          throw new MeshError(code, 'enough');
+        }
+      }
+      const { llm } = await scriptedModel({
+        calls: [{ name: 'transfer_to_agent', args: { agentName: 'far' } }],
+      });
+      const { say } = await chat(
+        new LlmAgent({ name: 'boss', model: llm, subAgents: [new Remote({ name: 'far' })] }),
+      );
+      await expect(say('go')).rejects.toMatchObject({ code, message: 'enough' });
+    },
+  );
 
   it('goes to the peers and the parent that the flags allow', async () => {
     const seen = async (flags: Partial<ConstructorParameters<typeof LlmAgent>[0]>) => {

@@ -27,3 +27,11 @@ export function describeFailure(error: unknown): { errorCode: string; errorMessa
     errorMessage: typeof body.message === 'string' && body.message ? body.message : message,
   };
 }
+
+/**
+ * Tells whether the error of an agent ends the invocation, and not only this agent: the process of a remote agent may
+ * learn of a cancellation, a deadline or a takeover before this one does.
+ */
+export function endsInvocation(error: unknown): boolean {
+  return error instanceof MeshError && ['aborted', 'cancelled', 'deadline_exceeded'].includes(error.code);
+}

@@ -112,11 +112,15 @@ describe('a routed agent', () => {
     }
   });
 
-  it('does not continue after another delivery of the run has taken over', async () => {
+  it.each([
+    ['another delivery of the run has taken over', 'aborted'],
+    ['another process has seen a cancellation', 'cancelled'],
+    ['another process has seen the deadline', 'deadline_exceeded'],
+  ] as const)('does not continue after %s', async (_what, code) => {
     const two = await scripted('two', [{ text: 'never' }]);
-    const over = new Broken('over', new MeshError('aborted', 'taken over'));
+    const over = new Broken('over', new MeshError(code, 'it is over'));
     const { say } = await chat(new RoutedAgent({ name: 'routed', agents: [over, two.agent] }));
-    await expect(say('hi')).rejects.toMatchObject({ code: 'aborted' });
+    await expect(say('hi')).rejects.toMatchObject({ code });
     expect(two.requests).toHaveLength(0);
   });
 

@@ -1,4 +1,4 @@
-import { assertOptions, type Event, MeshError, type OptionNames } from '@agentmesh/protocol';
+import { assertOptions, type Event, type OptionNames } from '@agentmesh/protocol';
 import {
   BaseAgent,
   type BaseAgentConfig,
@@ -10,7 +10,7 @@ import { stampPath } from '../events/agent-path.ts';
 import { createEvent } from '../events/event.ts';
 import { logIndex } from '../events/log-index.ts';
 import { eventsOfRun } from '../journal/journal.ts';
-import { describeFailure } from '../models/model-failure.ts';
+import { describeFailure, endsInvocation } from '../models/model-failure.ts';
 import { byKey, type Router, Routes } from '../models/routing.ts';
 
 /** A function that selects the next agent, from the invocation and the failures so far. */
@@ -115,8 +115,8 @@ export class RoutedAgent extends BaseAgent<RoutedAgentConfig> {
     } catch (lastError) {
       context.abortSignal?.throwIfAborted();
       // After a takeover by another delivery of the run, nothing may continue here.
-      const isOver = lastError instanceof MeshError && lastError.code === 'aborted';
-      if (isOver || hasContent || eventsOfRun(context, child.name, 1).some(hasParts)) throw lastError;
+      if (endsInvocation(lastError) || hasContent || eventsOfRun(context, child.name, 1).some(hasParts))
+        throw lastError;
       return { lastError, thrown: true };
     }
     const events = eventsOfRun(context, child.name, 1);
