@@ -4,10 +4,13 @@
  * users have no lists of permitted subjects. It compares the time, and CPU time, which other work of the machine
  * disturbs less. Needs Linux.
  *
- * `node_modules/.bin/node test/bench/accounts.ts [rounds [processes]]`
+ * `node_modules/.bin/node test/bench/accounts.ts [rounds [processes [cases]]]`, with the beginning of the names of the
+ * cases, all by default.
  */
 import { fork } from 'node:child_process';
 import { once } from 'node:events';
+import { setFlagsFromString } from 'node:v8';
+import { runInNewContext } from 'node:vm';
 import { App, type BaseAgent, LlmAgent } from '@agentmesh/agent';
 import { type Bus, connectNats, provision } from '@agentmesh/bus';
 import {
@@ -32,6 +35,10 @@ import { question } from './model.ts';
 const rounds = Number(process.argv[2] ?? 5);
 /** The number of processes that measure, one after the other. */
 const processes = Number(process.argv[3] ?? 6);
+/** The beginning of the names of the cases to measure. */
+const only = process.argv[4] ?? '';
+setFlagsFromString('--expose-gc');
+const collectGarbage: () => void = runInNewContext('gc');
 const names = subjects();
 const agent = new EchoAgent({ name: 'echo_agent' });
 /** The name of a service that only sends a request back, without Redis, and takes no runs. */
@@ -137,11 +144,11 @@ async function turn({ gateway }: Ends): Promise<void> {
   if (events.length !== 3) throw new Error(`a turn gave ${events.length} events`);
 }
 
-const cases: readonly Case[] = [1, 64].flatMap((inFlight) => [
+const allCases: readonly Case[] = [1, 64].flatMap((inFlight) => [
   {
     name: 'ask of an agent (2 events in Redis)',
     inFlight,
-    count: inFlight === 1 ? 200 : 1_000,
+    count: inFlight === 1 ? 400 : 2_000,
     once: (ends: Ends) => ask(ends, agent.name),
   },
   { name: 'durable turn with a tool call', inFlight, count: inFlight === 1 ? 100 : 1_000, once: turn },
@@ -153,9 +160,12 @@ const cases: readonly Case[] = [1, 64].flatMap((inFlight) => [
   },
   { name: 'enqueue', inFlight, count: inFlight === 1 ? 500 : 3_000, once: enqueue },
 ]);
+const cases = allCases.filter(({ name }) => name.startsWith(only));
 
 /** Runs a case once and returns its cost. */
 async function measure({ once, count, inFlight }: Case, ends: Ends): Promise<Cost> {
+  // The garbage of the case before is no cost of this one.
+  collectGarbage();
   const serverBefore = cpuOf(ends.pid);
   const before = process.cpuUsage();
   const beganAt = performance.now();
@@ -204,8 +214,9 @@ async function measureAll(number: number): Promise<Costs[]> {
   for (let round = 0; round <= rounds; round += 1) {
     for (const [index, each] of cases.entries()) {
       for (let at = 0; at < ends.length; at += 1) {
-        // Each round begins with another server.
-        const which = (at + round) % ends.length;
+        // Each round has another order, of six, so that no server always comes after the same one.
+        const step = ((round >> 1) % ends.length) + (round % 2 === 0 ? at : ends.length - at);
+        const which = step % ends.length;
         const cost = await measure(each, ends[which] as Ends);
         // The first round warms up.
         if (round > 0) costs[index]?.[which]?.push(cost);
@@ -218,7 +229,7 @@ async function measureAll(number: number): Promise<Costs[]> {
 
 /** Measures in a process of its own: which of three equal meshes is faster differs from process to process. */
 async function measureApart(number: number): Promise<Costs[]> {
-  const child = fork(import.meta.filename, [String(rounds), '0', String(number)]);
+  const child = fork(import.meta.filename, [String(rounds), '0', only, String(number)]);
   const [costs] = (await once(child, 'message')) as [Costs[]];
   return costs;
 }
@@ -237,6 +248,6 @@ async function main(): Promise<void> {
   for (const [index, each] of cases.entries()) console.log(rowOf(each, found[index] as Costs));
 }
 
-const number = process.argv[4];
+const number = process.argv[5];
 if (number === undefined) await main();
 else process.send?.(await measureAll(Number(number)));
