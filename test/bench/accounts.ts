@@ -9,8 +9,6 @@
  */
 import { fork } from 'node:child_process';
 import { once } from 'node:events';
-import { setFlagsFromString } from 'node:v8';
-import { runInNewContext } from 'node:vm';
 import { App, type BaseAgent, LlmAgent } from '@agentmesh/agent';
 import { type Bus, connectNats, provision } from '@agentmesh/bus';
 import {
@@ -37,8 +35,6 @@ const rounds = Number(process.argv[2] ?? 5);
 const processes = Number(process.argv[3] ?? 6);
 /** The beginning of the names of the cases to measure. */
 const only = process.argv[4] ?? '';
-setFlagsFromString('--expose-gc');
-const collectGarbage: () => void = runInNewContext('gc');
 const names = subjects();
 const agent = new EchoAgent({ name: 'echo_agent' });
 /** The name of a service that only sends a request back, without Redis, and takes no runs. */
@@ -164,8 +160,6 @@ const cases = allCases.filter(({ name }) => name.startsWith(only));
 
 /** Runs a case once and returns its cost. */
 async function measure({ once, count, inFlight }: Case, ends: Ends): Promise<Cost> {
-  // The garbage of the case before is no cost of this one.
-  collectGarbage();
   const serverBefore = cpuOf(ends.pid);
   const before = process.cpuUsage();
   const beganAt = performance.now();
