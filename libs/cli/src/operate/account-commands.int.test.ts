@@ -60,6 +60,10 @@ describe('the commands for accounts', () => {
       'pushed accounts: MESH, gateway, client, agent_desk',
       'there are no streams yet; run the provisioning step with the credentials of provision',
     ]);
+    const spare = await definitions('spare', [{ kind: 'agent', name: 'spare', description: 'Leaves.' }]);
+    await command('accounts', 'add', keys, spare);
+    // A service may leave before there are streams, too.
+    expect((await command('accounts', 'remove', keys, 'agent_spare')).join()).not.toContain('not found');
     await provision({ url, credsFile: creds('provision'), agents: [], storage: 'memory' });
     const second = await definitions('second', [{ kind: 'tool', name: 'rate', longRunning: true }]);
     const [, pushed, ...more] = await command('accounts', 'add', keys, second);

@@ -17,13 +17,12 @@ export async function addTraces(
     for (const record of provisionedAgents(added)) await cards.putRecord(record);
     return [];
   } catch (thrown) {
-    const error = MeshError.from(thrown);
-    if (error.code !== 'failed_precondition') throw error;
+    if (!isUnprovisioned(thrown)) throw thrown;
     return ['there are no streams yet; run the provisioning step with the credentials of provision'];
   }
 }
 
-/** Removes the queues and the card of a service. Returns the number of messages that the queues held. */
+/** Removes the queues and the card of a service, if there are any. Returns the number of messages that the queues held. */
 export async function removeTraces(
   tenancy: Tenancy,
   manifest: ServiceManifest,
@@ -36,12 +35,21 @@ export async function removeTraces(
   const ofCanary: QueueName[] = kind === 'agent' ? [{ kind: 'run', name: canaryQueue(name) }] : [];
   for (const queue of [...queuesOf(manifest), ...ofCanary]) waiting += await queues.remove(queue);
   await using cards = await openCards(provisionerOf(tenancy, url));
-  await cards.remove(kind, name).catch((thrown: unknown) => {
-    if (MeshError.from(thrown).code !== 'not_found') throw thrown;
-  });
-  // An agent that never started has a record and no card.
-  if (kind === 'agent') await cards.removeRecord(name);
+  try {
+    await cards.remove(kind, name).catch((thrown: unknown) => {
+      if (MeshError.from(thrown).code !== 'not_found') throw thrown;
+    });
+    // An agent that never started has a record and no card.
+    if (kind === 'agent') await cards.removeRecord(name);
+  } catch (thrown) {
+    if (!isUnprovisioned(thrown)) throw thrown;
+  }
   return waiting;
+}
+
+/** Tells whether something failed because the mesh has no streams and buckets yet. */
+function isUnprovisioned(thrown: unknown): boolean {
+  return MeshError.from(thrown).code === 'failed_precondition';
 }
 
 function queuesOf({ kind, name, longRunning }: ServiceManifest): QueueName[] {
