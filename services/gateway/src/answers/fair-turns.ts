@@ -28,11 +28,12 @@ export class FairTurns {
   /**
    * Does the work when it is the turn of this name.
    *
+   * @param advice what a client can do in the place of the same request again
    * @throws MeshError `resource_exhausted` when too many wait, or when the turn does not come in time
    */
-  async run<T>(name: string, work: () => Promise<T>): Promise<T> {
+  async run<T>(name: string, work: () => Promise<T>, advice?: string): Promise<T> {
     if (this.#taken < this.#options.atOnce) this.#taken += 1;
-    else await this.#wait(name);
+    else await this.#wait(name, advice);
     try {
       return await work();
     } finally {
@@ -40,10 +41,10 @@ export class FairTurns {
     }
   }
 
-  async #wait(name: string): Promise<void> {
+  async #wait(name: string, advice: string | undefined): Promise<void> {
     const { waitMs, mostOfOne, most } = this.#options;
     const own = this.#waiting.get(name) ?? new Set();
-    if (own.size >= mostOfOne || this.#count >= most) throw tooBusy();
+    if (own.size >= mostOfOne || this.#count >= most) throw tooBusy(advice);
     this.#waiting.set(name, own);
     this.#count += 1;
     await new Promise<void>((resolve, reject) => {
@@ -55,7 +56,7 @@ export class FairTurns {
       };
       const timer = setTimeout(() => {
         this.#remove(name, waiter);
-        reject(tooBusy());
+        reject(tooBusy(advice));
       }, waitMs);
       own.add(waiter);
     });
@@ -83,12 +84,11 @@ export class FairTurns {
   }
 }
 
-function tooBusy(): MeshError {
+function tooBusy(advice: string | undefined): MeshError {
+  const retryAfterMs = 1_000;
   return new MeshError(
     'resource_exhausted',
-    'this gateway reads too many sessions at once; try again in 1 s',
-    {
-      details: { retryAfterMs: 1_000 },
-    },
+    `this gateway reads too many sessions at once; ${advice ?? `try again in ${retryAfterMs / 1_000} s`}`,
+    advice === undefined ? { details: { retryAfterMs } } : {},
   );
 }

@@ -4,7 +4,7 @@ import type { Logger } from '@agentmesh/service';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { LargeAnswers, LargeRead, Parts } from '../context/large-answers.ts';
 import { FairTurns } from './fair-turns.ts';
-import { adviceFor, sliceBytes, slicesOf } from './held-answers.ts';
+import { type Advice, adviceFor, sliceBytes, slicesOf } from './held-answers.ts';
 import type { HeldBytes, Hold } from './held-bytes.ts';
 
 /**
@@ -28,33 +28,48 @@ interface Kept<T> {
   hold: Hold | undefined;
 }
 
+/** A client that waits for its answer, and what it can do when the answer is refused. */
+interface Waiting extends Advice {
+  signal: AbortSignal;
+}
+
 /** Returns the way to read and to send what may be large, in bounded memory. */
 export function largeAnswers({ held, nameOf, log }: LargeAnswersOptions): LargeAnswers {
   const turns = new FairTurns(reads);
   const stateTurns = new FairTurns({ ...reads, mostOfOne: reads.most });
   const wholeTurns = new FairTurns({ ...reads, atOnce: 1 });
-  const inTurn = <T>(request: FastifyRequest, work: () => Promise<T>) => turns.run(nameOf(request), work);
+  const inTurn = <T>(request: FastifyRequest, work: () => Promise<T>, advice?: string) =>
+    turns.run(nameOf(request), work, advice);
 
   /** Reads, and holds the bytes. Without room it forgets what it has read, waits for room, and reads again. */
   async function keep<T, R>(
     request: FastifyRequest,
     { read, sizeOf, use }: Pick<LargeRead<T>, 'read' | 'sizeOf'> & { use: (kept: Kept<T>) => R },
-    waiting: { advice: string; signal: AbortSignal },
+    waiting: Waiting,
   ): Promise<R> {
-    const first = await inTurn(request, async () => {
-      const value = await read();
-      const size = sizeOf(value);
-      const hold = size > sliceBytes ? held.tryHold(size) : undefined;
-      return hold || size <= sliceBytes ? { size, used: [use({ value, hold })] as const } : { size };
-    });
+    const { instead } = waiting;
+    const first = await inTurn(
+      request,
+      async () => {
+        const value = await read();
+        const size = sizeOf(value);
+        const hold = size > sliceBytes ? held.tryHold(size) : undefined;
+        return hold || size <= sliceBytes ? { size, used: [use({ value, hold })] as const } : { size };
+      },
+      instead,
+    );
     if (first.used) return first.used[0];
     const hold = await held.wait(nameOf(request), first.size, waiting);
     try {
-      return await inTurn(request, async () => {
-        const value = await read();
-        hold.resize(sizeOf(value));
-        return use({ value, hold });
-      });
+      return await inTurn(
+        request,
+        async () => {
+          const value = await read();
+          hold.resize(sizeOf(value));
+          return use({ value, hold });
+        },
+        instead,
+      );
     } catch (error) {
       hold.release();
       throw error;
@@ -67,7 +82,7 @@ export function largeAnswers({ held, nameOf, log }: LargeAnswersOptions): LargeA
     make: () => Parts,
   ): Promise<FastifyReply> {
     using client = untilGone(reply);
-    const waiting = { advice: adviceFor(reply), signal: client.signal };
+    const waiting = { ...adviceFor(reply), signal: client.signal };
     const first: LargeRead<Beginning> = {
       read: () => firstParts(make()),
       sizeOf: ({ bytes }) => bytes?.length ?? 0,
@@ -117,7 +132,8 @@ export function largeAnswers({ held, nameOf, log }: LargeAnswersOptions): LargeA
         hold?.resize(bytes.length);
         return { bytes, release: () => hold?.release() };
       };
-      return await keep(request, { ...what, use }, { advice: 'read on from the last id that came', signal });
+      const advice = 'read on from the last id that came';
+      return await keep(request, { ...what, use }, { advice, instead: advice, signal });
     },
     sendJson: (request, reply, parts) => send(request, reply.type('application/json; charset=utf-8'), parts),
     sendLines: (request, reply, parts) => send(request, reply.type('application/x-ndjson'), parts),
