@@ -52,8 +52,8 @@ const text = 'x'.repeat(200);
 interface Ends extends AsyncDisposable {
   client: Bus;
   gateway: ConnectedMesh;
-  /** The process of nats-server. */
-  pid: number;
+  /** The processes of nats-server and Redis. */
+  pids: { server: number; redis: number };
 }
 
 interface Case {
@@ -64,10 +64,13 @@ interface Case {
   once(ends: Ends): Promise<void>;
 }
 
-/** CPU time, in ms, of the server and of this process, which holds both ends; and the time, in ms. For one repetition. */
+/** The time, and the CPU time of each process, in ms, for one repetition. */
 interface Cost {
   time: number;
+  /** nats-server. */
   server: number;
+  redis: number;
+  /** This process, which holds both ends. */
   ends: number;
 }
 
@@ -81,14 +84,14 @@ const lists = /, permissions: \{\n[^\n]*\n[^\n]*\n {4}\}/g;
 /** The costs of each round: with accounts, with accounts without lists, and in one account. */
 type Costs = [apart: Cost[], open: Cost[], together: Cost[]];
 
-async function openEnds(redisUrl: string, rights: Rights): Promise<Ends> {
+async function openEnds(redis: { url: string; pid: number }, rights: Rights): Promise<Ends> {
   await using owners = new AsyncDisposableStack();
   const services = [agent, mirror, turnApp].map(agentManifest);
   const withAccounts = rights !== 'one account';
   const accounts = withAccounts ? natsAccounts({ services, password: (user) => user }) : '';
   const configuration = rights === 'accounts' ? accounts : accounts.replaceAll(lists, '');
   const { url, pid } = owners.use(await startNats({ configuration }));
-  if (pid === undefined) throw new Error('the server does not run as a process of this machine');
+  const pids = { server: processOf({ pid }), redis: redis.pid };
   const login = (user: string) =>
     withAccounts ? { user, pass: user } : { user: undefined, pass: undefined };
   await provision({ url, ...login(provisionUser), agents: [agent.name, mirror.name, turnAgent.name] });
@@ -98,7 +101,7 @@ async function openEnds(redisUrl: string, rights: Rights): Promise<Ends> {
   const join = async (service: string) => {
     const { user, pass: password } = login(service);
     const log = createLogger({ service, replica: 'bench', level: 'warn' });
-    const options = { service, natsUrl: url, redisUrl, user, password, usesArtifacts: false, log };
+    const options = { service, natsUrl: url, redisUrl: redis.url, user, password, usesArtifacts: false, log };
     return owners.use(await connectMesh(options));
   };
   const serve = async (served: BaseAgent, app?: string) =>
@@ -113,7 +116,12 @@ async function openEnds(redisUrl: string, rights: Rights): Promise<Ends> {
   await serve(agent);
   await serve(turnAgent, turnApp.name);
   const all = owners.move();
-  return { client, gateway, pid, [Symbol.asyncDispose]: () => all.disposeAsync() };
+  return { client, gateway, pids, [Symbol.asyncDispose]: () => all.disposeAsync() };
+}
+
+function processOf({ pid }: { pid?: number | undefined }): number {
+  if (pid === undefined) throw new Error('the server does not run as a process of this machine');
+  return pid;
 }
 
 async function ask({ client }: Ends, name: string): Promise<void> {
@@ -160,7 +168,9 @@ const cases = allCases.filter(({ name }) => name.startsWith(only));
 
 /** Runs a case once and returns its cost. */
 async function measure({ once, count, inFlight }: Case, ends: Ends): Promise<Cost> {
-  const serverBefore = cpuOf(ends.pid);
+  const { server, redis } = ends.pids;
+  const serverBefore = cpuOf(server);
+  const redisBefore = cpuOf(redis);
   const before = process.cpuUsage();
   const beganAt = performance.now();
   let started = 0;
@@ -175,24 +185,36 @@ async function measure({ once, count, inFlight }: Case, ends: Ends): Promise<Cos
   const { user, system } = process.cpuUsage(before);
   return {
     time,
-    server: (cpuOf(ends.pid) - serverBefore) / 1_000 / count,
+    server: (cpuOf(server) - serverBefore) / 1_000 / count,
+    redis: (cpuOf(redis) - redisBefore) / 1_000 / count,
     ends: (user + system) / 1_000 / count,
   };
 }
 
-/** Returns a row of medians. A ratio is the median of the ratios of the rounds. */
+const cpuOfAll = ({ server, redis, ends }: Cost) => server + redis + ends;
+
+/**
+ * Returns a row of medians. A ratio is the median of the ratios of the rounds. What the server adds is its further CPU
+ * time as a part of the CPU time of all processes: the other processes do the same work, but for one empty message
+ * of an ask, and their CPU time differs by more than that from round to round.
+ */
 function rowOf({ name, inFlight }: Case, costs: Costs): string {
-  const microseconds = (of: Cost[], part: 'server' | 'ends') =>
-    Math.round(median(of.map((each) => each[part])) * 1_000);
-  const columns = costs.flatMap((of) => [microseconds(of, 'server'), microseconds(of, 'ends')]);
   const [apart, open, together] = costs;
-  const ratios = (cost: (of: Cost) => number) =>
-    [apart, open].map((of) => {
-      const each = of.map((at, round) => cost(at) / cost(together[round] as Cost));
-      return `${median(each).toFixed(2)} ×`;
-    });
-  const all = [...ratios(({ server, ends }) => server + ends), ...ratios(({ time }) => time)];
-  return `| ${[name, inFlight, ...columns, ...all].join(' | ')} |`;
+  const microseconds = (of: Cost[], part: (cost: Cost) => number) => Math.round(median(of.map(part)) * 1_000);
+  const [all, ...servers] = [
+    microseconds(together, cpuOfAll),
+    ...[together, apart, open].map((of) => microseconds(of, ({ server }) => server)),
+  ];
+  const ratios = (ratio: (cost: Cost, base: Cost) => number) =>
+    [apart, open].map((of) => median(of.map((cost, round) => ratio(cost, together[round] as Cost))));
+  const added = ratios((cost, base) => (cost.server - base.server) / cpuOfAll(base));
+  const times = ratios((cost, base) => cost.time / base.time);
+  const cpu = ratios((cost, base) => cpuOfAll(cost) / cpuOfAll(base));
+  return `| ${[
+    ...[name, inFlight, all, ...servers],
+    ...added.map((part) => `${(part * 100).toFixed(1)} %`),
+    ...[...cpu, ...times].map((ratio) => `${ratio.toFixed(2)} ×`),
+  ].join(' | ')} |`;
 }
 
 /** Measures every case in this process, on servers that are started in another order for each number of the process. */
@@ -202,7 +224,9 @@ async function measureAll(number: number): Promise<Costs[]> {
   const ends: Ends[] = [];
   for (let at = 0; at < forms.length; at += 1) {
     const which = (at + number) % forms.length;
-    ends[which] = stack.use(await openEnds(redis.url, forms[which] as Rights));
+    ends[which] = stack.use(
+      await openEnds({ url: redis.url, pid: processOf(redis) }, forms[which] as Rights),
+    );
   }
   const costs = cases.map((): Costs => [[], [], []]);
   for (let round = 0; round <= rounds; round += 1) {
@@ -235,10 +259,12 @@ async function main(): Promise<void> {
     for (const [index, costs] of (await measureApart(number)).entries())
       for (const [which, each] of costs.entries()) found[index]?.[which]?.push(...each);
   }
-  console.log(
-    '| CPU time in µs | in flight | server, accounts | ends | server, no lists | ends | server, one account | ends | ratio | no lists | ratio of time | no lists |',
-  );
-  console.log(`|---|${'---:|'.repeat(11)}`);
+  const head = [
+    ...['CPU time in µs', 'in flight', 'all processes', 'server', 'accounts', 'no lists'],
+    ...['added by accounts', 'no lists', 'CPU', 'no lists', 'time', 'no lists'],
+  ];
+  console.log(`| ${head.join(' | ')} |`);
+  console.log(`|---|${'---:|'.repeat(head.length - 1)}`);
   for (const [index, each] of cases.entries()) console.log(rowOf(each, found[index] as Costs));
 }
 
