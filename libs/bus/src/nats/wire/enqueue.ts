@@ -70,9 +70,10 @@ export async function putCard(
 }
 
 /**
- * Publishes until the stream has stored the message, or until it is clear that the stream cannot store it.
+ * Publishes until the stream has stored the message, or until it is clear that the stream cannot store it. That is not
+ * clear when only a further try is refused: the one before, whose answer was lost, may have been stored.
  *
- * @throws MeshError
+ * @throws MeshError `unavailable` when the message may be stored or not; other codes when it is not stored
  */
 export async function untilStored<T>(
   connection: NatsConnection,
@@ -81,23 +82,33 @@ export async function untilStored<T>(
   publish: () => Promise<T>,
 ): Promise<T> {
   const startedAt = performance.now();
+  let mayBeStored = false;
   for (;;) {
     await whenConnected(link);
     try {
       return await untilReconnect(link, publish());
     } catch (thrown) {
       const passedMs = performance.now() - startedAt;
-      if (isNobodyThere(thrown)) {
-        // In a cluster there is no listener either while a new leader is elected.
-        const isCluster = connection.info?.cluster !== undefined;
-        if (!isCluster && passedMs > missingMs) throw noStream(doing, thrown);
-      } else if (!isTimeout(thrown) && !isBeingStored(thrown)) {
-        throw fromNats(thrown, doing);
-      }
-      if (passedMs > connectionWaitMs) throw notStored(doing, thrown);
+      if (isTimeout(thrown) || isBeingStored(thrown)) mayBeStored = true;
+      const refusal = mayBeStored ? undefined : refusalOf(thrown, doing, connection, passedMs);
+      if (refusal) throw refusal;
+      if (passedMs > connectionWaitMs || isWrongSequence(thrown)) throw notStored(doing, thrown);
       await pause(pauseMs, link.closed);
     }
   }
+}
+
+/** Returns the error for a message that a stream refuses; nothing while there may be a stream soon. */
+function refusalOf(
+  thrown: unknown,
+  doing: string,
+  connection: NatsConnection,
+  passedMs: number,
+): MeshError | undefined {
+  if (!isNobodyThere(thrown)) return fromNats(thrown, doing);
+  // In a cluster there is no listener either while a new leader is elected.
+  const isCluster = connection.info?.cluster !== undefined;
+  return isCluster || passedMs <= missingMs ? undefined : noStream(doing, thrown);
 }
 
 function noStream(doing: string, cause: unknown): MeshError {
