@@ -1,3 +1,5 @@
+import { connect } from 'node:net';
+import { text } from 'node:stream/consumers';
 import { type LocalMesh, launchMesh } from '@agentmesh/deploy/launch';
 import { samples } from '@agentmesh/deploy/samples';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -43,11 +45,23 @@ describe('an upload', () => {
     expect(await versions.json()).toEqual([0]);
   });
 
-  it.each([
-    ['the session is gone', false, 'f'],
-    ['a new session has its id', true, 'f'],
-    ['the user is gone', false, 'user%3Af'],
-  ])('leaves nothing when at its end %s', async (_what, isMadeAgain, name) => {
+  it.each(['content-length: 3000000', 'transfer-encoding: chunked'])(
+    'that is refused leaves its connection to the next request (%s)',
+    async (size) => {
+      const { pathname, host, hostname, port } = new URL(`${await startSession()}/artifacts/f/content`);
+      const socket = connect(Number(port), hostname);
+      socket.write(`PUT ${pathname} HTTP/1.1\r\nhost: ${host}\r\n${size}\r\n\r\n`);
+      const isChunked = size.endsWith('chunked');
+      for (let sent = 0; sent < 3_000_000; sent += 100_000)
+        socket.write(isChunked ? `186a0\r\n${'x'.repeat(100_000)}\r\n` : 'x'.repeat(100_000));
+      if (isChunked) socket.write('0\r\n\r\n');
+      socket.write(`GET /version HTTP/1.1\r\nhost: ${host}\r\nconnection: close\r\n\r\n`);
+      const answers = await text(socket);
+      expect(answers.match(/HTTP\/1.1 \d+/g)).toEqual(['HTTP/1.1 400', 'HTTP/1.1 200']);
+    },
+  );
+
+  it('leaves nothing when its session is gone at its end', async () => {
     const session = await startSession();
     const halfSent = Promise.withResolvers<void>();
     const rest = Promise.withResolvers<void>();
@@ -60,14 +74,13 @@ describe('an upload', () => {
     const init: RequestInit & { duplex: 'half' } = {
       ...{ method: 'PUT', duplex: 'half', body: ReadableStream.from(bytes()) },
     };
-    const uploading = fetch(`${session}/artifacts/${name}/content`, init);
+    const uploading = fetch(`${session}/artifacts/f/content`, init);
     await halfSent.promise;
     expect((await fetch(session, { method: 'DELETE' })).status).toBe(200);
-    if (isMadeAgain) expect((await fetch(session, { method: 'POST' })).status).toBe(200);
     rest.resolve();
     const refused = await uploading;
     expect([refused.status, await refused.json()]).toMatchObject([404, { code: 'not_found' }]);
-    if (!isMadeAgain) expect((await fetch(session, { method: 'POST' })).status).toBe(200);
+    expect((await fetch(session, { method: 'POST' })).status).toBe(200);
     expect(await (await fetch(`${session}/artifacts`)).json()).toEqual([]);
   });
 

@@ -20,6 +20,7 @@ import { answerClientError, answerError, answerExpectation } from './http/answer
 import { addBrowserHeaders } from './http/browser-headers.ts';
 import { methodsAt } from './http/methods-at.ts';
 import { assertNotEncoded, assertUtf8, readJson } from './http/read-json.ts';
+import { readRest } from './http/read-rest.ts';
 import { traceRequests } from './http/request-spans.ts';
 import type { ServerCertificate } from './http/tls.ts';
 import { readQuery } from './params/params.ts';
@@ -101,6 +102,7 @@ export function buildServer(context: GatewayContext, options: ServerOptions): Fa
     uploadRoutes.has(`${method} ${routeOptions.url}`);
   limitBodies(server, { bodyLimit, nameOf: countedAs, isStreamed });
   compressAnswers(server);
+  readRest(server);
   addBrowserHeaders(server, { origins: corsOrigins, isHttps: certificate !== undefined });
   server.addHook('onRequest', async (request) => {
     checkHost(namedHost(request.raw));

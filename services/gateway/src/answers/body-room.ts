@@ -1,5 +1,5 @@
-import { MeshError } from '@agentmesh/protocol';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
+import { refusedAnswer } from './advice.ts';
 import { HeldBytes, type Hold } from './held-bytes.ts';
 import { type BodyPace, hurriedBody } from './hurried-body.ts';
 
@@ -7,6 +7,7 @@ import { type BodyPace, hurriedBody } from './hurried-body.ts';
 const largeBytes = 65_536;
 /** The bytes of large bodies that are in memory at once, where each is several times, and those of one caller. */
 const most = { ofAll: 33_554_432, ofOne: 16_777_216 };
+const again = { advice: 'try again in 1 s', mayRepeat: true };
 const waiting = { waitMs: 20_000, mostOfOne: 200, mostWaiting: 2_000 };
 /** The slowest pace of a body for whose room others wait: a body of 10 MiB has 13 s, less than others wait. */
 const slowest: BodyPace = { graceMs: 3_000, leastRate: 1_048_576 };
@@ -49,16 +50,12 @@ export function limitBodies(
       if (mine.users === 0) own.delete(name);
     };
     try {
-      for (const room of [mine.room, all]) taken.push(await room.wait(name, bytes, { advice: '', signal }));
+      for (const room of [mine.room, all]) taken.push(await room.wait(name, bytes, { ...again, signal }));
       return release;
     } catch (error) {
       release();
       if (signal.aborted) throw error;
-      throw new MeshError(
-        'resource_exhausted',
-        'this gateway reads too many large bodies at once; try again in 1 s',
-        { details: { retryAfterMs: 1_000 } },
-      );
+      throw refusedAnswer('this gateway reads too many large bodies at once', again);
     }
   }
 

@@ -1,4 +1,4 @@
-import { MeshError } from '@agentmesh/protocol';
+import { type Advice, refusedAnswer } from './advice.ts';
 
 export interface FairTurnsOptions {
   /** Number of turns that are taken at once. */
@@ -14,6 +14,8 @@ interface Waiter {
   go(): void;
 }
 
+const tryAgain: Advice = { advice: 'try again in 1 s', mayRepeat: true };
+
 /** A limited number of turns. Names take turns one after the other, so that one with many waiters holds up nobody. */
 export class FairTurns {
   readonly #options: FairTurnsOptions;
@@ -28,10 +30,10 @@ export class FairTurns {
   /**
    * Does the work when it is the turn of this name.
    *
-   * @param advice what a client can do in the place of the same request again
+   * @param advice for a client whose turn does not come
    * @throws MeshError `resource_exhausted` when too many wait, or when the turn does not come in time
    */
-  async run<T>(name: string, work: () => Promise<T>, advice?: string): Promise<T> {
+  async run<T>(name: string, work: () => Promise<T>, advice: Advice = tryAgain): Promise<T> {
     if (this.#taken < this.#options.atOnce) this.#taken += 1;
     else await this.#wait(name, advice);
     try {
@@ -41,7 +43,7 @@ export class FairTurns {
     }
   }
 
-  async #wait(name: string, advice: string | undefined): Promise<void> {
+  async #wait(name: string, advice: Advice): Promise<void> {
     const { waitMs, mostOfOne, most } = this.#options;
     const own = this.#waiting.get(name) ?? new Set();
     if (own.size >= mostOfOne || this.#count >= most) throw tooBusy(advice);
@@ -84,11 +86,6 @@ export class FairTurns {
   }
 }
 
-function tooBusy(advice: string | undefined): MeshError {
-  const retryAfterMs = 1_000;
-  return new MeshError(
-    'resource_exhausted',
-    `this gateway reads too many sessions at once; ${advice ?? `try again in ${retryAfterMs / 1_000} s`}`,
-    advice === undefined ? { details: { retryAfterMs } } : {},
-  );
+function tooBusy(advice: Advice): Error {
+  return refusedAnswer('this gateway reads too many sessions at once', advice);
 }

@@ -1,6 +1,7 @@
 import { Readable } from 'node:stream';
 import type { Logger } from '@agentmesh/service';
 import type { FastifyInstance, FastifyReply } from 'fastify';
+import type { Advice } from './advice.ts';
 import type { HeldBytes } from './held-bytes.ts';
 
 /** Size from which an answer counts, and size of the slices in which it is sent, in bytes. */
@@ -30,26 +31,19 @@ export function holdAnswers(server: FastifyInstance, { held, unreadMs, log }: He
     if (typeof payload !== 'string' && !Buffer.isBuffer(payload)) return payload;
     if (Buffer.byteLength(payload) <= sliceBytes) return payload;
     const bytes = Buffer.from(payload);
-    reply.raw.once('close', held.hold(bytes.length, adviceFor(reply).advice).release);
+    reply.raw.once('close', held.hold(bytes.length, adviceFor(reply)).release);
     reply.header('content-length', bytes.length);
     return guarded(slicesOf(bytes), () => cut(reply), unreadMs);
   });
 }
 
-/** Sentences for a client whose answer is refused. */
-export interface Advice {
-  /** What it can do. */
-  advice: string;
-  /** The same, when the same request again would do work twice. */
-  instead?: string;
-}
-
 /** Returns what a client can do whose answer is refused. A run must not be started again: only its answer is missing. */
 export function adviceFor(reply: FastifyReply): Advice {
   const invocation = reply.getHeader('x-invocation-id');
-  if (invocation === undefined) return { advice: 'try again soon, or read the events page by page' };
+  if (invocation === undefined)
+    return { advice: 'try again soon, or read the events page by page', mayRepeat: true };
   const advice = `the run is complete: read its events at …/invocations/${invocation}/events`;
-  return { advice, instead: advice };
+  return { advice, mayRepeat: false };
 }
 
 /** Returns the slices of an answer, each of them sent when the one before has left. */

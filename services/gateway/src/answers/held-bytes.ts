@@ -1,4 +1,4 @@
-import { MeshError } from '@agentmesh/protocol';
+import { type Advice, refusedAnswer } from './advice.ts';
 
 interface HeldBytesOptions {
   /** Bytes that are held at the same time; one answer may be larger. */
@@ -50,7 +50,7 @@ export class HeldBytes {
    *
    * @throws MeshError `resource_exhausted` when there is no room
    */
-  hold(bytes: number, advice: string): Hold {
+  hold(bytes: number, advice: Advice): Hold {
     const hold = this.tryHold(bytes);
     if (hold) return hold;
     throw this.#tooMuch(bytes, advice);
@@ -65,7 +65,7 @@ export class HeldBytes {
   async wait(
     name: string,
     bytes: number,
-    { advice, signal }: { advice: string; signal: AbortSignal },
+    { signal, ...advice }: Advice & { signal: AbortSignal },
   ): Promise<Hold> {
     const hold = this.tryHold(bytes);
     if (hold) return hold;
@@ -136,10 +136,8 @@ export class HeldBytes {
     }
   }
 
-  #tooMuch(bytes: number, advice: string): MeshError {
-    return new MeshError(
-      'resource_exhausted',
-      `the answer has ${bytes} bytes, and clients have ${this.#held} bytes of others to read; ${advice}`,
-    );
+  #tooMuch(bytes: number, advice: Advice): Error {
+    const reason = `the answer has ${bytes} bytes, and clients have ${this.#held} bytes of others to read`;
+    return refusedAnswer(reason, advice);
   }
 }

@@ -1,6 +1,7 @@
-import { MeshError } from '@agentmesh/protocol';
+import { createLogger } from '@agentmesh/service';
 import fastify from 'fastify';
 import { expect, it } from 'vitest';
+import { answerError } from '../http/answer-error.ts';
 import { HeldBytes } from './held-bytes.ts';
 import { largeAnswers } from './large-answers.ts';
 
@@ -12,10 +13,8 @@ it('does not tell the client of a complete run to send its request again', async
     log: { warn() {} },
   });
   await using server = fastify();
-  server.setErrorHandler((error, _request, reply) => {
-    const { code, message, details } = MeshError.from(error);
-    return reply.status(429).send({ code, message, details });
-  });
+  const log = createLogger({ service: 'gateway', replica: 'test', level: 'silent' });
+  server.setErrorHandler((error, request, reply) => answerError(log, error, request, reply));
   server.get('/run', async (request, reply) => {
     reply.header('x-invocation-id', 'e-1');
     return await large.sendJson(request, reply, () => [() => gate.promise].values());
@@ -27,17 +26,15 @@ it('does not tell the client of a complete run to send its request again', async
   const others = Array.from({ length: 102 }, () => server.inject('/run'));
   await Promise.race([...others, new Promise((resolve) => setImmediate(resolve))]);
   const refusals = await Promise.all(['/run', '/events'].map((path) => server.inject(path)));
-  expect(refusals.map((answer) => answer.json())).toEqual([
-    {
-      code: 'resource_exhausted',
-      message:
-        'this gateway reads too many sessions at once; the run is complete: read its events at …/invocations/e-1/events',
-    },
-    {
-      code: 'resource_exhausted',
-      message: 'this gateway reads too many sessions at once; try again in 1 s',
-      details: { retryAfterMs: 1_000 },
-    },
+  const busy = 'this gateway reads too many sessions at once';
+  const seen = refusals.map((answer) => [
+    answer.statusCode,
+    answer.json().error,
+    answer.headers['retry-after'],
+  ]);
+  expect(seen).toEqual([
+    [429, `${busy}; the run is complete: read its events at …/invocations/e-1/events`, undefined],
+    [429, `${busy}; try again soon, or read the events page by page`, '1'],
   ]);
   gate.resolve('[]');
   for (const answer of await Promise.all(others)) expect(answer.body).toBe('[]');

@@ -3,8 +3,9 @@ import { setTimeout as delay } from 'node:timers/promises';
 import type { Logger } from '@agentmesh/service';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { LargeAnswers, LargeRead, Parts } from '../context/large-answers.ts';
+import type { Advice } from './advice.ts';
 import { FairTurns } from './fair-turns.ts';
-import { type Advice, adviceFor, sliceBytes, slicesOf } from './held-answers.ts';
+import { adviceFor, sliceBytes, slicesOf } from './held-answers.ts';
 import type { HeldBytes, Hold } from './held-bytes.ts';
 
 /**
@@ -28,7 +29,7 @@ interface Kept<T> {
   hold: Hold | undefined;
 }
 
-/** A client that waits for its answer, and what it can do when the answer is refused. */
+/** A client that waits for its answer, with advice for the case that the answer is refused. */
 interface Waiting extends Advice {
   signal: AbortSignal;
 }
@@ -38,7 +39,7 @@ export function largeAnswers({ held, nameOf, log }: LargeAnswersOptions): LargeA
   const turns = new FairTurns(reads);
   const stateTurns = new FairTurns({ ...reads, mostOfOne: reads.most });
   const wholeTurns = new FairTurns({ ...reads, atOnce: 1 });
-  const inTurn = <T>(request: FastifyRequest, work: () => Promise<T>, advice?: string) =>
+  const inTurn = <T>(request: FastifyRequest, work: () => Promise<T>, advice?: Advice) =>
     turns.run(nameOf(request), work, advice);
 
   /** Reads, and holds the bytes. Without room it forgets what it has read, waits for room, and reads again. */
@@ -47,7 +48,6 @@ export function largeAnswers({ held, nameOf, log }: LargeAnswersOptions): LargeA
     { read, sizeOf, use }: Pick<LargeRead<T>, 'read' | 'sizeOf'> & { use: (kept: Kept<T>) => R },
     waiting: Waiting,
   ): Promise<R> {
-    const { instead } = waiting;
     const first = await inTurn(
       request,
       async () => {
@@ -56,7 +56,7 @@ export function largeAnswers({ held, nameOf, log }: LargeAnswersOptions): LargeA
         const hold = size > sliceBytes ? held.tryHold(size) : undefined;
         return hold || size <= sliceBytes ? { size, used: [use({ value, hold })] as const } : { size };
       },
-      instead,
+      waiting,
     );
     if (first.used) return first.used[0];
     const hold = await held.wait(nameOf(request), first.size, waiting);
@@ -68,7 +68,7 @@ export function largeAnswers({ held, nameOf, log }: LargeAnswersOptions): LargeA
           hold.resize(sizeOf(value));
           return use({ value, hold });
         },
-        instead,
+        waiting,
       );
     } catch (error) {
       hold.release();
@@ -133,7 +133,7 @@ export function largeAnswers({ held, nameOf, log }: LargeAnswersOptions): LargeA
         return { bytes, release: () => hold?.release() };
       };
       const advice = 'read on from the last id that came';
-      return await keep(request, { ...what, use }, { advice, instead: advice, signal });
+      return await keep(request, { ...what, use }, { advice, mayRepeat: false, signal });
     },
     sendJson: (request, reply, parts) => send(request, reply.type('application/json; charset=utf-8'), parts),
     sendLines: (request, reply, parts) => send(request, reply.type('application/x-ndjson'), parts),

@@ -38,7 +38,8 @@ export function answerError(
   const { method, url, headers } = request;
   const complaint = complaintOf(thrown);
   const error = complaint?.error ?? MeshError.from(ownFault(thrown));
-  const mayRetry = error.code === 'unavailable' || error.code === 'resource_exhausted';
+  const isPassing = error.code === 'unavailable' || error.code === 'resource_exhausted';
+  const mayRetry = isPassing && error.details?.mayRepeat !== false;
   if (mayRetry) reply.header('retry-after', String(secondsToWait(error)));
   reply.status(complaint?.status ?? error.httpStatus);
   const body = reportError(log, complaint?.error ?? thrown, idsOf(request), { method, url });

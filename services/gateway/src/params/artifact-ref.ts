@@ -4,7 +4,6 @@ import type { FastifyRequest } from 'fastify';
 import { z } from 'zod';
 import type { GatewayContext } from '../context/context.ts';
 import { readSession } from './params.ts';
-import { requireLog } from './require-session.ts';
 
 const isVersion = 'must be a whole number from 0, or latest';
 const number = z
@@ -49,15 +48,6 @@ export function assertNoQuery(request: FastifyRequest): { version?: undefined } 
 /** Reads a query in either spelling of its keys. */
 function readQuery<T>(schema: z.ZodType<T>, request: FastifyRequest): T {
   return parse(schema, camelizeKeys(request.query ?? {}, 'the query'), 'the query');
-}
-
-/**
- * Checks that the session of a file to save exists, unless the file is the user's. @throws MeshError
- * `not_found`
- */
-export async function readOwner(context: GatewayContext, ref: ArtifactRef): Promise<ArtifactRef> {
-  if (!ref.filename.startsWith('user:')) await requireLog(context, ref);
-  return ref;
 }
 
 /** Returns the artifact if there is one. @throws MeshError `not_found` */

@@ -1,10 +1,10 @@
 import type { GetSessionConfig, Session } from '@agentmesh/agent';
-import { noSession } from '@agentmesh/agent/internal';
+import { noSession, type SessionView } from '@agentmesh/agent/internal';
 import type { SessionRef } from '@agentmesh/protocol';
 import type { GatewayContext } from '../context/context.ts';
 
-/** Returns the number of the last event of a session, without reading the session. @throws MeshError `not_found` */
-export async function requireLog({ mesh }: GatewayContext, ref: SessionRef): Promise<{ seq: number }> {
+/** Returns what is known of a session without reading it. @throws MeshError `not_found` */
+export async function requireLog({ mesh }: GatewayContext, ref: SessionRef): Promise<SessionView> {
   const view = await mesh.sessions.leases.look(ref);
   if (view) return view;
   throw noSession(ref);

@@ -3,7 +3,7 @@ import { isMimeType } from '@agentmesh/agent/internal';
 import { MeshError } from '@agentmesh/protocol';
 import type { GatewayContext } from '../../context/context.ts';
 import type { Handler } from '../../context/route.ts';
-import { found, readArtifactRef, readOwner, readVersionRef } from '../../params/artifact-ref.ts';
+import { found, readArtifactRef, readVersionRef } from '../../params/artifact-ref.ts';
 import { saveToSession } from './save-to-session.ts';
 
 /** Answers with a file's bytes, as a stream from their store. */
@@ -49,7 +49,7 @@ export const uploadArtifact: Handler = async (context, request) => {
       `an upload takes no header ${refused}: it stores the whole body as the next version; leave the header out`,
     );
   const { mesh, config } = context;
-  const ref = await readOwner(context, await readArtifactRef(context, request));
+  const ref = await readArtifactRef(context, request);
   const mimeType = request.headers['content-type'];
   const version = await saveToSession(context, ref, async (assertStays) => {
     const stream = limited(bytesOf(request.body), config.uploadLimit, assertStays);
@@ -60,7 +60,8 @@ export const uploadArtifact: Handler = async (context, request) => {
 
 /** Returns the bytes of the body. A request without a body uploads an empty file. */
 function bytesOf(body: unknown): AsyncIterable<Uint8Array> {
-  return body instanceof Readable ? body : Readable.from([]);
+  // The connection is needed for the answer, and for further requests.
+  return body instanceof Readable ? body.iterator({ destroyOnReturn: false }) : Readable.from([]);
 }
 
 /** Passes the bytes of a body on. @throws MeshError `cancelled` when its client leaves before its end */

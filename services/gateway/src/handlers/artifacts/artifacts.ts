@@ -4,13 +4,7 @@ import { z } from 'zod';
 import type { GatewayContext } from '../../context/context.ts';
 import type { Handler } from '../../context/route.ts';
 import { sendNull } from '../../http/send-null.ts';
-import {
-  assertNoQuery,
-  found,
-  readArtifactRef,
-  readOwner,
-  readVersionRef,
-} from '../../params/artifact-ref.ts';
+import { assertNoQuery, found, readArtifactRef, readVersionRef } from '../../params/artifact-ref.ts';
 import { readBody, readSession } from '../../params/params.ts';
 import { requireLog } from '../../params/require-session.ts';
 import { saveToSession } from './save-to-session.ts';
@@ -53,7 +47,7 @@ export const saveArtifact: Handler = async (context, request) => {
   const { artifacts } = context.mesh;
   assertNoQuery(request);
   const { filename, customMetadata, artifact } = readBody(saveArtifactBody, request);
-  const ref = await readOwner(context, { ...(await readSession(context, request)), filename });
+  const ref = { ...(await readSession(context, request)), filename };
   const version = await saveToSession(
     context,
     ref,
@@ -101,12 +95,15 @@ export const getArtifactMetadata: Handler = async (context, request) => {
   return found(await context.mesh.artifacts.getArtifactVersion(ref), ref);
 };
 
-/** Returns a list about a file. An empty list is right only in a session that exists. @throws MeshError `not_found` */
+/**
+ * Returns a list about a file. A list of a session's file is empty only when the session exists. @throws MeshError
+ * `not_found`
+ */
 async function orNoSession<T>(
   context: GatewayContext,
   ref: ArtifactRef,
   list: readonly T[],
 ): Promise<readonly T[]> {
-  if (list.length === 0) await readOwner(context, ref);
+  if (list.length === 0 && !ref.filename.startsWith('user:')) await requireLog(context, ref);
   return list;
 }
