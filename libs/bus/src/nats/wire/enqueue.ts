@@ -92,7 +92,8 @@ export async function untilStored<T>(
       if (isTimeout(thrown) || isBeingStored(thrown)) mayBeStored = true;
       const refusal = mayBeStored ? undefined : refusalOf(thrown, doing, connection, passedMs);
       if (refusal) throw refusal;
-      if (passedMs > connectionWaitMs || isWrongSequence(thrown)) throw notStored(doing, thrown);
+      if (isWrongSequence(thrown)) throw cameSecond(doing, thrown);
+      if (passedMs > connectionWaitMs) throw notStored(doing, thrown);
       await pause(pauseMs, link.closed);
     }
   }
@@ -117,6 +118,12 @@ function noStream(doing: string, cause: unknown): MeshError {
     `${doing}: nothing of this name has a queue; check the name, or ${provisionHint}`,
     { cause },
   );
+}
+
+/** Returns the error for a message that may be in its place already, by a try whose answer was lost. */
+function cameSecond(doing: string, cause: unknown): MeshError {
+  const advice = 'read the subject again: it is an earlier try of this write, or another write';
+  return new MeshError('unavailable', `${doing}: a message came first; ${advice}`, { cause });
 }
 
 /**
