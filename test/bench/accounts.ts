@@ -165,6 +165,10 @@ const allCases: readonly Case[] = [1, 64].flatMap((inFlight) => [
   { name: 'enqueue', inFlight, count: inFlight === 1 ? 500 : 3_000, once: enqueue },
 ]);
 const cases = allCases.filter(({ name }) => name.startsWith(only));
+if (cases.length === 0)
+  throw new Error(
+    `no case begins with ${only}; the cases are: ${[...new Set(allCases.map(({ name }) => name))].join('; ')}`,
+  );
 
 /** Runs a case once and returns its cost. */
 async function measure({ once, count, inFlight }: Case, ends: Ends): Promise<Cost> {
