@@ -1,9 +1,9 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import type { Frame, JobInput, ToolCall, ToolResult } from '@agentmesh/protocol';
+import type { Frame, JobInput, ToolCall } from '@agentmesh/protocol';
 import type { Mesh } from '../mesh/mesh.ts';
 import { hopHeaders } from '../messages/carrier.ts';
 import { jobOf } from './call-key.ts';
-import { isForCaller } from './tell-job.ts';
+import { responseForCaller } from './tell-job.ts';
 import { untilDone } from './work-in-hand.ts';
 
 /** Pauses between two looks at a caller's job, in ms: the first and the longest. */
@@ -53,17 +53,10 @@ export async function* followJob(
       lastSeq = seq;
       lastProgress = response;
     }
-    if (end && isForCaller(end, call)) {
-      yield { type: 'result', data: end.result };
+    if (isLast || end) {
+      yield { type: 'result', data: responseForCaller(end, call, lastProgress) };
       return;
     }
-    if (isLast || end) break;
     await delay(pauseMs, undefined, { signal });
   }
-  yield { type: 'result', data: interimResult(lastProgress) };
-}
-
-/** Returns the first response of a call whose work goes on. */
-function interimResult(lastProgress: unknown): ToolResult {
-  return { response: lastProgress ?? { status: 'pending' }, isLastWord: false };
 }

@@ -3,6 +3,7 @@ import type { Mesh } from '../mesh/mesh.ts';
 import { jobOf, keyOf } from './call-key.ts';
 import { stoppedCall } from './keep-result.ts';
 import { createHolder, defaultLeaseMs } from './take-work.ts';
+import { responseForCaller } from './tell-job.ts';
 
 /** The time for which a call stays given up, in ms: as long as a result is kept. */
 const keptMs = 86_400_000;
@@ -22,17 +23,35 @@ export async function giveUp(
   call: ToolCall & { callId: string },
   reason: MeshError,
 ): Promise<GivenUp> {
-  const key = isJob ? jobOf(call, call.callId) : keyOf(call, call.callId);
-  const taken = await mesh[isJob ? 'jobs' : 'callResults'].take(
-    tool,
-    key,
-    createHolder(mesh),
-    defaultLeaseMs,
-  );
+  const { callId } = call;
+  return isJob
+    ? await giveUpJob(mesh, tool, call, jobOf(call, callId), reason)
+    : await giveUpCall(mesh, tool, keyOf(call, callId), reason);
+}
+
+async function giveUpJob(
+  mesh: Pick<Mesh, 'bus' | 'jobs'>,
+  tool: string,
+  call: ToolCall,
+  job: string,
+  reason: MeshError,
+): Promise<GivenUp> {
+  const taken = await mesh.jobs.take(tool, job, createHolder(mesh), defaultLeaseMs);
+  if (taken.state === 'busy') return { state: 'held' };
+  if (taken.state === 'done') return { state: 'done', result: responseForCaller(taken, call) };
+  await mesh.jobs.finish(tool, job, stoppedCall(reason));
+  return { state: 'given-up' };
+}
+
+async function giveUpCall(
+  mesh: Pick<Mesh, 'bus' | 'callResults'>,
+  tool: string,
+  key: string,
+  reason: MeshError,
+): Promise<GivenUp> {
+  const taken = await mesh.callResults.take(tool, key, createHolder(mesh), defaultLeaseMs);
   if (taken.state === 'busy') return { state: 'held' };
   if (taken.state === 'done') return { state: 'done', result: taken.result };
-  const result = stoppedCall(reason);
-  if (isJob) await mesh.jobs.finish(tool, key, result);
-  else await mesh.callResults.put(tool, key, result, keptMs);
+  await mesh.callResults.put(tool, key, stoppedCall(reason), keptMs);
   return { state: 'given-up' };
 }

@@ -31,12 +31,26 @@ export async function tellProgress(job: ToldJob, update: OperationUpdateInput): 
 }
 
 /**
- * Tells whether a caller that follows the job gets the result as the response of its call. Otherwise an
- * update tells the result, as the job's record decided at its end, and the caller gets an interim response: a
- * ticket that came in both ways would wake the agent twice. A final result may come in both ways, because a
- * call has one outcome.
+ * Returns what the caller gets of a job that has ended, or goes on: the result, or an interim response where an update
+ * tells the result, as the job's record decided at its end. A ticket that came in both ways would wake the agent
+ * twice.
+ *
+ * @param lastProgress the progress that the caller has received last
  */
-export function isForCaller(
+export function responseForCaller(
+  end: Pick<FinishedJob, 'result' | 'heard'> | undefined,
+  call: ToolCall,
+  lastProgress?: unknown,
+): ToolResult {
+  if (end && isForCaller(end, call)) return end.result;
+  return { response: lastProgress ?? { status: 'pending' }, isLastWord: false };
+}
+
+/**
+ * Tells whether the caller gets the result itself. A final result may also come as an update, because a call has one
+ * outcome.
+ */
+function isForCaller(
   { result, heard }: Pick<FinishedJob, 'result' | 'heard'>,
   { context }: ToolCall,
 ): boolean {
