@@ -3,7 +3,6 @@ import fastify, { type FastifyInstance, type FastifyRequest } from 'fastify';
 import type { Authenticator } from './access/authenticator.ts';
 import { countedAs } from './access/caller.ts';
 import { admit } from './access/check-access.ts';
-import type { CallerLimits } from './access/limit-requests.ts';
 import { recordRequest } from './access/record-request.ts';
 import { limitBodies } from './answers/body-room.ts';
 import { compressAnswers } from './answers/compress-answers.ts';
@@ -12,6 +11,7 @@ import { HeldBytes } from './answers/held-bytes.ts';
 import { largeAnswers } from './answers/large-answers.ts';
 import type { GatewayConfig } from './context/config.ts';
 import type { GatewayContext } from './context/context.ts';
+import type { CallerLimits } from './context/limits.ts';
 import type { Route } from './context/route.ts';
 import { routes } from './handlers/index.ts';
 import { hostCheck, namedHost } from './http/allowed-hosts.ts';
@@ -44,7 +44,7 @@ export type ServerOptions = Pick<
   authenticators: readonly Authenticator[];
   /** The addresses of proxies that name the address of a caller; default none. */
   trustProxy?: string | undefined;
-  /** The limits of callers; default none. */
+  /** The limits of callers, users and apps; default none. */
   limits?: CallerLimits | undefined;
   /** The origins of pages that may call the gateway; default none. */
   corsOrigins?: readonly string[] | undefined;
@@ -94,7 +94,8 @@ export function buildServer(context: GatewayContext, options: ServerOptions): Fa
   const { log } = context;
   const held = new HeldBytes({ most: options.unreadBytes ?? defaultUnreadBytes, ...roomFor });
   holdAnswers(server, { held, unreadMs: context.config.unreadMs, log });
-  const handlerContext = { ...context, large: largeAnswers({ held, nameOf: countedAs, log }) };
+  const large = largeAnswers({ held, nameOf: countedAs, log });
+  const handlerContext = { ...context, large, limits: callerLimits };
   const uploadRoutes = new Set(
     all.filter(({ takesBytes }) => takesBytes).map(({ method, url }) => `${method} ${url}`),
   );
