@@ -3,7 +3,7 @@ import fastify, { type FastifyInstance, type FastifyRequest } from 'fastify';
 import type { Authenticator } from './access/authenticator.ts';
 import { countedAs } from './access/caller.ts';
 import { admit } from './access/check-access.ts';
-import { recordRequest } from './access/record-request.ts';
+import { recordRequests } from './access/record-request.ts';
 import { limitBodies } from './answers/body-room.ts';
 import { compressAnswers } from './answers/compress-answers.ts';
 import { holdAnswers } from './answers/held-answers.ts';
@@ -18,11 +18,11 @@ import { hostCheck, namedHost } from './http/allowed-hosts.ts';
 import { originCheck } from './http/allowed-origins.ts';
 import { answerClientError, answerError, answerExpectation } from './http/answer-error.ts';
 import { addBrowserHeaders } from './http/browser-headers.ts';
-import { methodsAt } from './http/methods-at.ts';
 import { assertNotEncoded, assertUtf8, readJson } from './http/read-json.ts';
 import { readRest } from './http/read-rest.ts';
 import { traceRequests } from './http/request-spans.ts';
 import type { ServerCertificate } from './http/tls.ts';
+import { refuseUnknown } from './http/unknown-address.ts';
 import { readQuery } from './params/params.ts';
 import { withWebUi } from './web/routes.ts';
 
@@ -91,6 +91,8 @@ export function buildServer(context: GatewayContext, options: ServerOptions): Fa
   const isOpen = authenticators.some(({ way }) => way === 'none');
   const checkOrigin = isOpen ? originCheck(corsOrigins) : () => {};
   traceRequests(server);
+  recordRequests(server, context, all);
+  refuseUnknown(server, all);
   const { log } = context;
   const held = new HeldBytes({ most: options.unreadBytes ?? defaultUnreadBytes, ...roomFor });
   holdAnswers(server, { held, unreadMs: context.config.unreadMs, log });
@@ -123,25 +125,13 @@ export function buildServer(context: GatewayContext, options: ServerOptions): Fa
     }
   });
   server.setErrorHandler((error, request, reply) => answerError(context.log, error, request, reply));
-  const methodsOf = methodsAt(all);
-  server.setNotFoundHandler(({ method, url }, reply) => {
-    const path = url.split('?')[0] ?? '';
-    const methods = methodsOf(path).join(', ');
-    if (methods === '')
-      throw new MeshError('not_found', `there is no ${method} ${path}; GET / lists what there is`);
-    reply.header('allow', methods);
-    const message = `there is no ${method} ${path}; this address takes ${methods}`;
-    throw Object.assign(new Error(message), { statusCode: 405 });
-  });
   const add = (to: FastifyInstance, route: Route) =>
     to.route({
       method: route.method,
       url: route.url,
       ...(!isCompressed(route) && { compress: false }),
-      onRequest: async (request, reply) => {
-        recordRequest(context, route, request, reply);
-        await admit({ ways: authenticators, limits: callerLimits }, route, request, reply);
-      },
+      onRequest: (request, reply) =>
+        admit({ ways: authenticators, limits: callerLimits }, route, request, reply),
       handler: (request, reply) => {
         if (readsNoQuery(route)) readQuery({}, request);
         return route.handle(handlerContext, request, reply);

@@ -42,6 +42,8 @@ export function answerError(
   const mayRetry = isPassing && error.details?.mayRepeat !== false;
   if (mayRetry) reply.header('retry-after', String(secondsToWait(error)));
   reply.status(complaint?.status ?? error.httpStatus);
+  // Closing the connection while the client still sends would take the answer from it: the rest is read and forgotten.
+  if (reply.statusCode === 413) reply.removeHeader('connection');
   const body = reportError(log, complaint?.error ?? thrown, idsOf(request), { method, url });
   noteReason(request, body.error);
   if (readsEvents(url, headers.accept)) reply.type('text/event-stream').send(dataBlock(body));
