@@ -54,7 +54,8 @@ const rooms: Record<string, readonly string[]> = {
   'libs/service/src': ['traces', 'probes'],
   'libs/testing/src': ['processes', 'models', 'faults', 'servers'],
   'services/gateway/src': [
-    ...['context', 'http', 'answers', 'access', 'params', 'contract', 'handlers/about', 'runs', 'web'],
+    ...['context', 'addresses', 'http', 'answers', 'access', 'params', 'contract', 'handlers/about', 'runs'],
+    'web',
     ...['ag-ui', 'artifacts', 'events', 'memory', 'sessions', 'users', 'runs', 'mesh', 'dev'].map(
       (name) => `handlers/${name}`,
     ),

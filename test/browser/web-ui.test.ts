@@ -1,3 +1,4 @@
+import { readFile } from 'node:fs/promises';
 import type { LocalMesh } from '@agentmesh/deploy/launch';
 import { until } from '@agentmesh/testing';
 import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
@@ -21,14 +22,20 @@ afterEach(async ({ task }) => {
   expect(ui.failures.splice(0)).toEqual([]);
 });
 
+/** The views of an event, by the names of their icons. */
+const eventViews = [
+  ...['info', 'account_tree', 'input', 'output', 'analytics', 'published_with_changes', 'data_object'],
+];
+
 const button = (name: string | RegExp) => ui.page.getByRole('button', { name, exact: true });
 const chip = (name: string | RegExp) => ui.page.locator('app-chat-panel').getByRole('button', { name });
 const panel = (name: string) => ui.page.getByRole('tabpanel', { name });
 const openTab = (name: string) => ui.page.getByRole('tab', { name }).click();
+const icon = (name: string) => ui.page.locator('mat-icon', { hasText: new RegExp(`^${name}$`) });
 /** Presses a button of the panel of an event or a span, by the name of its icon. */
-const openView = (icon: string) =>
+const openView = (name: string) =>
   panel('Info')
-    .locator('button', { has: ui.page.locator('mat-icon', { hasText: new RegExp(`^${icon}$`) }) })
+    .locator('button', { has: icon(name) })
     .click();
 /** Expects a value that the page has after a while. */
 const eventually = <T>(read: () => Promise<T>) => expect.poll(read, { timeout: 20_000 });
@@ -109,6 +116,40 @@ describe("ADK's web UI on the gateway", () => {
     await eventually(() => panel('State').innerText()).toMatch(/last_file\s*:\s*"plain.txt"/);
     await ui.shoot('07-state');
     await openTab('Info');
+  });
+
+  it('gives a file back by its button', async () => {
+    await openTab('Artifacts');
+    const download = ui.page.waitForEvent('download');
+    await panel('Artifacts')
+      .locator('button', { has: icon('file_download') })
+      .last()
+      .click();
+    const file = await download;
+    expect(file.suggestedFilename()).toContain('plain.txt');
+    expect(await readFile(await file.path(), 'utf8')).toBe('This is plain.txt.');
+    await openTab('Info');
+  });
+
+  it('has nothing to show in the tab of evaluations, and each view of an event', async () => {
+    const tabs = await ui.page.getByRole('tab').allInnerTexts();
+    expect(tabs).toEqual(['Info', 'State', 'Artifacts', 'Evals']);
+    await openTab('Evals');
+    await panel('Evals')
+      .getByText(/eval set/i)
+      .first()
+      .waitFor();
+    await ui.shoot('07-evals');
+    await openTab('Info');
+    await chip(/^save_file/)
+      .first()
+      .click();
+    const views = await panel('Info').locator('button mat-icon').allInnerTexts();
+    expect(views).toEqual(expect.arrayContaining(eventViews));
+    for (const view of eventViews) {
+      await openView(view);
+      await ui.shoot(`07-view-${view}`);
+    }
   });
 
   it('sends an uploaded file to the model', async () => {

@@ -1,6 +1,7 @@
 import { MeshClient, MeshClientError } from '@agentmesh/client';
 import { type LocalMesh, launchMesh } from '@agentmesh/deploy/launch';
 import { samples } from '@agentmesh/deploy/samples';
+import { until } from '@agentmesh/testing';
 import { afterAll, beforeAll, expect, it, vi } from 'vitest';
 
 const stock = samples.filter(({ manifest }) => manifest.name === 'stock_agent');
@@ -37,5 +38,12 @@ it('a run that no replica has taken is cancelled at once, and never begins', asy
   const { events } = await client.events(session);
   expect(new Set(events.map(({ event }) => event.invocationId))).toEqual(new Set([kept.invocationId]));
   // A second time changes nothing.
-  expect(await client.cancel(session, run.invocationId)).toMatchObject({ status: 'cancelled' });
+  const state = { status: 'cancelled', cancelled: 'too slow' };
+  expect(await client.cancel(session, run.invocationId)).toMatchObject(state);
+  const listed = async () => {
+    const answer = await fetch(`${mesh.gatewayUrl}/mesh/runs`);
+    const { runs } = (await answer.json()) as { runs: { invocationId: string }[] };
+    return runs.find(({ invocationId }) => invocationId === run.invocationId);
+  };
+  expect(await until(listed, { what: 'the run in the list' })).toMatchObject(state);
 }, 60_000);

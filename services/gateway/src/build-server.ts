@@ -3,8 +3,10 @@ import fastify, { type FastifyInstance, type FastifyRequest } from 'fastify';
 import type { Authenticator } from './access/authenticator.ts';
 import { countedAs } from './access/caller.ts';
 import { admit } from './access/check-access.ts';
-import type { CallerLimits } from './access/limit-requests.ts';
-import { recordRequest } from './access/record-request.ts';
+import { recordRequests } from './access/record-request.ts';
+import { hostCheck, namedHost } from './addresses/allowed-hosts.ts';
+import { originCheck } from './addresses/allowed-origins.ts';
+import { refuseUnknown } from './addresses/unknown-address.ts';
 import { limitBodies } from './answers/body-room.ts';
 import { compressAnswers } from './answers/compress-answers.ts';
 import { holdAnswers } from './answers/held-answers.ts';
@@ -13,13 +15,11 @@ import { largeAnswers } from './answers/large-answers.ts';
 import { readRest } from './answers/read-rest.ts';
 import type { GatewayConfig } from './context/config.ts';
 import type { GatewayContext } from './context/context.ts';
+import type { CallerLimits } from './context/limits.ts';
 import type { Route } from './context/route.ts';
 import { routes } from './handlers/index.ts';
-import { hostCheck, namedHost } from './http/allowed-hosts.ts';
-import { originCheck } from './http/allowed-origins.ts';
 import { answerClientError, answerError, answerExpectation } from './http/answer-error.ts';
 import { addBrowserHeaders } from './http/browser-headers.ts';
-import { methodsAt } from './http/methods-at.ts';
 import { assertNotEncoded, assertUtf8, readJson } from './http/read-json.ts';
 import { traceRequests } from './http/request-spans.ts';
 import type { ServerCertificate } from './http/tls.ts';
@@ -44,7 +44,7 @@ export type ServerOptions = Pick<
   authenticators: readonly Authenticator[];
   /** The addresses of proxies that name the address of a caller; default none. */
   trustProxy?: string | undefined;
-  /** The limits of callers; default none. */
+  /** The limits of callers, users and apps; default none. */
   limits?: CallerLimits | undefined;
   /** The origins of pages that may call the gateway; default none. */
   corsOrigins?: readonly string[] | undefined;
@@ -91,10 +91,13 @@ export function buildServer(context: GatewayContext, options: ServerOptions): Fa
   const isOpen = authenticators.some(({ way }) => way === 'none');
   const checkOrigin = isOpen ? originCheck(corsOrigins) : () => {};
   traceRequests(server);
+  recordRequests(server, context, all);
+  refuseUnknown(server, all);
   const { log } = context;
   const held = new HeldBytes({ most: options.unreadBytes ?? defaultUnreadBytes, ...roomFor });
   holdAnswers(server, { held, unreadMs: context.config.unreadMs, log });
-  const handlerContext = { ...context, large: largeAnswers({ held, nameOf: countedAs, log }) };
+  const large = largeAnswers({ held, nameOf: countedAs, log });
+  const handlerContext = { ...context, large, limits: callerLimits };
   const uploadRoutes = new Set(
     all.filter(({ takesBytes }) => takesBytes).map(({ method, url }) => `${method} ${url}`),
   );
@@ -122,25 +125,13 @@ export function buildServer(context: GatewayContext, options: ServerOptions): Fa
     }
   });
   server.setErrorHandler((error, request, reply) => answerError(context.log, error, request, reply));
-  const methodsOf = methodsAt(all);
-  server.setNotFoundHandler(({ method, url }, reply) => {
-    const path = url.split('?')[0] ?? '';
-    const methods = methodsOf(path).join(', ');
-    if (methods === '')
-      throw new MeshError('not_found', `there is no ${method} ${path}; GET / lists what there is`);
-    reply.header('allow', methods);
-    const message = `there is no ${method} ${path}; this address takes ${methods}`;
-    throw Object.assign(new Error(message), { statusCode: 405 });
-  });
   const add = (to: FastifyInstance, route: Route) =>
     to.route({
       method: route.method,
       url: route.url,
       ...(!isCompressed(route) && { compress: false }),
-      onRequest: async (request, reply) => {
-        recordRequest(context, route, request, reply);
-        await admit({ ways: authenticators, limits: callerLimits }, route, request, reply);
-      },
+      onRequest: (request, reply) =>
+        admit({ ways: authenticators, limits: callerLimits }, route, request, reply),
       handler: (request, reply) => {
         if (readsNoQuery(route)) readQuery({}, request);
         return route.handle(handlerContext, request, reply);

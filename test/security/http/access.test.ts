@@ -1,5 +1,7 @@
 import { execFile } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
+import { once } from 'node:events';
+import { request as httpRequest, type IncomingMessage } from 'node:http';
 import { promisify } from 'node:util';
 import { connectNats } from '@agentmesh/bus';
 import { type LocalMesh, launchMesh } from '@agentmesh/deploy/launch';
@@ -409,6 +411,33 @@ describe('the records for the operator', () => {
     const found = await about();
     for (const record of wanted) expect(found).toContainEqual(expect.objectContaining(record));
     expect(found).toHaveLength(wanted.length);
+  });
+
+  it('hold what is refused before its route is looked at, and the access log has unknown addresses', async () => {
+    const { port } = new URL(mesh.gatewayUrl);
+    const path = `${pathOf('zoe')}/sessions/host`;
+    const sent = httpRequest({
+      port,
+      host: '127.0.0.1',
+      method: 'DELETE',
+      path,
+      headers: { host: 'evil.example' },
+    });
+    const [answer] = (await once(sent.end(), 'response')) as [IncomingMessage];
+    answer.resume();
+    expect(answer.statusCode).toBe(403);
+    const refused = async () => (await auditRecords()).find(({ request = '' }) => request.includes('/zoe/'));
+    expect(await until(refused, { what: 'the record' })).toMatchObject({
+      ...{ decision: 'refused', action: 'delete', status: 403, address: '127.0.0.1' },
+      ...{ request: `DELETE ${path}`, reason: expect.stringContaining('evil.example') },
+    });
+    await fetch(`${mesh.gatewayUrl}/nowhere/secret-in-path`, { method: 'POST', body: '{' });
+    const line = await until(
+      () => lines.find((each) => each.includes('"msg":"request"') && !each.includes('"route"')),
+      { what: 'the line of the unknown address' },
+    );
+    expect(JSON.parse(line)).toMatchObject({ method: 'POST', status: 404, address: '127.0.0.1' });
+    expect(line).not.toContain('secret-in-path');
   });
 
   it('are lines of the access log too, and no line of a gateway holds a key or a query', async () => {

@@ -153,7 +153,8 @@ describe('the state of a run', () => {
       status: 'failed',
       error: { code: 'cancelled', message: 'not needed' },
     });
-    expect(await readInvocation(mesh, ref)).toMatchObject({ status: 'cancelled', lastSeq: 0 });
+    const state = await readInvocation(mesh, ref);
+    expect(state).toMatchObject({ status: 'cancelled', lastSeq: 0, cancelled: 'not needed' });
     const { numbered, end } = await followRun(mesh, ref);
     expect(await all(numbered)).toEqual([]);
     // The end on the bus has the code alone.
@@ -181,6 +182,8 @@ describe('the state of a run', () => {
     const failure = { errorCode: 'cancelled', errorMessage: 'enough' };
     await commit('', { ...failure, id: `${invocationId}:failure` });
     const error = { code: 'cancelled', message: 'enough' };
-    expect(await readInvocation(mesh, ref)).toEqual({ invocationId, status: 'cancelled', lastSeq: 1, error });
+    expect(await readInvocation(mesh, ref)).toEqual({
+      ...{ invocationId, status: 'cancelled', lastSeq: 1, error, cancelled: 'enough' },
+    });
   });
 });

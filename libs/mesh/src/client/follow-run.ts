@@ -147,10 +147,12 @@ async function readState(mesh: Mesh, ref: InvocationRef, hasEvent = false): Prom
   const { llmCalls, error, cancelled } = record;
   const status: InvocationState['status'] = waits ? 'waiting' : statusOfRecord(record);
   const base = { invocationId, ...(resume !== undefined && { resume }), lastSeq };
-  const state =
+  const state: InvocationState =
     lastEvent && isBlank(record)
       ? { ...base, ...endIn(lastEvent) }
       : { ...base, status, llmCalls, ...(error && { error }), ...(cancelled && { cancelled }) };
+  // The record of a run that was cancelled before it began, and a log without a record, have the reason in the error.
+  if (state.status === 'cancelled' && state.error) state.cancelled ??= state.error.message;
   return { state, sessionSeq: session.seq, messageSeq: messageEvent?.seq ?? 0 };
 }
 

@@ -1,10 +1,10 @@
 import { MeshError } from '@agentmesh/protocol';
 import type { FastifyReply, FastifyRequest } from 'fastify';
+import type { CallerLimits } from '../context/limits.ts';
 import type { Role } from '../context/role.ts';
 import type { Route } from '../context/route.ts';
 import { type Authenticator, authenticate } from './authenticator.ts';
 import { type Caller, callerOf, hasRole, hasRoleAnywhere, nameOf, noteCaller } from './caller.ts';
-import type { CallerLimits } from './limit-requests.ts';
 
 /** The ways to authenticate callers, and their limits. */
 export interface Door {
@@ -14,7 +14,7 @@ export interface Door {
 
 /**
  * Admits a request to a route, before its body is read: authenticates the caller, counts the request, and checks
- * the role that the route needs, in the app and for the user of the path.
+ * the role that the route needs, in the app and for the user of the path. A request that is allowed counts for both.
  *
  * @throws MeshError `unauthenticated`, `permission_denied` with the missing role in its details,
  * `resource_exhausted` past a limit
@@ -39,6 +39,8 @@ export async function admit(
   await limits?.countRequest(request);
   assertMayUse(caller, { role, others }, request);
   await limits?.admitLoad(load, request, reply);
+  const { app, user } = request.params as { app?: string; user?: string };
+  if (app !== undefined) await limits?.admitTarget({ app, user }, load, reply);
 }
 
 /** Checks the role that a route needs. @throws MeshError `permission_denied` */

@@ -1,30 +1,35 @@
 import type { Mesh } from '@agentmesh/mesh';
 import { MeshError } from '@agentmesh/protocol';
 import type { Config, Logger } from '@agentmesh/service';
-import type { FastifyReply, FastifyRequest } from 'fastify';
+import type { FastifyReply } from 'fastify';
 import type { limitConfig } from '../context/limit-config.ts';
-import type { Route } from '../context/route.ts';
+import type { CallerLimits } from '../context/limits.ts';
 import { countedAs } from './caller.ts';
 
 const windowMs = 60_000;
 /** Time for which a slot of a gateway that died stays taken, and time between two renewals, in ms. */
 const leaseMs = 30_000;
 const renewMs = 10_000;
-/** Time after which a caller whose slots are all taken may try again, in ms: nobody knows when one is free. */
+/** Time after which somebody whose slots are all taken may try again, in ms: nobody knows when one is free. */
 const slotWaitMs = 1_000;
 
 export type LimitSettings = Pick<
   Config<typeof limitConfig>,
-  'requestsPerMinute' | 'streamsPerCaller' | 'maxStreams'
+  | 'requestsPerMinute'
+  | 'userRequestsPerMinute'
+  | 'appRequestsPerMinute'
+  | 'streamsPerCaller'
+  | 'streamsPerUser'
+  | 'streamsPerApp'
+  | 'maxStreams'
 >;
 type Limits = NonNullable<Mesh['requestLimits']>;
 
-/** Limits what callers may ask for. */
-export interface CallerLimits {
-  /** Counts a request. @throws MeshError `resource_exhausted`, with the time to wait */
-  countRequest(request: FastifyRequest): Promise<void>;
-  /** Takes a slot for a run or a stream until its answer is over. @throws as `countRequest` */
-  admitLoad(load: Route['load'], request: FastifyRequest, reply: FastifyReply): Promise<void>;
+/** The name under which requests are counted, and the greatest number; undefined: not limited. */
+interface Counted {
+  scope: 'caller' | 'user' | 'app';
+  name: string;
+  most: number | undefined;
 }
 
 /**
@@ -34,10 +39,11 @@ export interface CallerLimits {
  * @throws MeshError `failed_precondition` for limits in a mesh without Redis
  */
 export function openLimits(
-  { requestsPerMinute, streamsPerCaller, maxStreams }: LimitSettings,
+  settings: LimitSettings,
   { requestLimits, log }: { requestLimits?: Limits | undefined; log: Pick<Logger, 'warn'> },
 ): CallerLimits {
-  const isCounted = (requestsPerMinute ?? streamsPerCaller) !== undefined;
+  const { maxStreams, ...counted } = settings;
+  const isCounted = Object.values(counted).some((setting) => setting !== undefined);
   if (isCounted && !requestLimits)
     throw new MeshError(
       'failed_precondition',
@@ -45,13 +51,19 @@ export function openLimits(
     );
   let open = 0;
 
-  async function takeSlot(request: FastifyRequest, { raw }: FastifyReply): Promise<boolean> {
-    if (streamsPerCaller === undefined) return true;
-    const slot = await requestLimits?.take('streams', countedAs(request), {
-      most: streamsPerCaller,
-      leaseMs,
-    });
-    if (!slot) return false;
+  async function count({ scope, name, most }: Counted): Promise<void> {
+    if (most === undefined) return;
+    const ms = (await requestLimits?.use(kindOf('requests', scope), name, { most, windowMs })) ?? 0;
+    if (ms > 0)
+      throw refused(ms, `${most} requests in a minute are the most for ${describe({ scope, name })}`);
+  }
+
+  /** Takes a slot until the answer is over. */
+  async function takeSlot({ scope, name, most }: Counted, { raw }: FastifyReply): Promise<void> {
+    if (most === undefined) return;
+    const slot = await requestLimits?.take(kindOf('streams', scope), name, { most, leaseMs });
+    if (!slot)
+      throw refused(slotWaitMs, `${most} open streams are the most for ${describe({ scope, name })}`);
     const onFailure = (error: unknown) =>
       log.warn({ err: error }, 'could not renew or free the slot of a stream');
     const renewals = setInterval(() => slot.renew().catch(onFailure), renewMs).unref();
@@ -61,16 +73,11 @@ export function openLimits(
     };
     if (raw.destroyed) free();
     else raw.once('close', free);
-    return true;
   }
 
   return {
-    async countRequest(request) {
-      if (requestsPerMinute === undefined) return;
-      const limit = { most: requestsPerMinute, windowMs };
-      const ms = (await requestLimits?.use('requests', countedAs(request), limit)) ?? 0;
-      if (ms > 0) throw refused(ms, `${requestsPerMinute} requests in a minute are the most for one caller`);
-    },
+    countRequest: (request) =>
+      count({ scope: 'caller', name: countedAs(request), most: settings.requestsPerMinute }),
 
     async admitLoad(load, request, reply) {
       if (load === undefined) return;
@@ -84,10 +91,29 @@ export function openLimits(
       reply.raw.once('close', () => {
         open -= 1;
       });
-      if (await takeSlot(request, reply)) return;
-      throw refused(slotWaitMs, `${streamsPerCaller} open streams are the most for one caller`);
+      const caller = { scope: 'caller', name: countedAs(request) } as const;
+      await takeSlot({ ...caller, most: settings.streamsPerCaller }, reply);
+    },
+
+    async admitTarget({ app, user }, load, reply) {
+      const ofApp = { scope: 'app', name: app } as const;
+      const ofUser = user === undefined ? undefined : ({ scope: 'user', name: user } as const);
+      if (ofUser) await count({ ...ofUser, most: settings.userRequestsPerMinute });
+      await count({ ...ofApp, most: settings.appRequestsPerMinute?.(app) });
+      if (load === undefined) return;
+      if (ofUser) await takeSlot({ ...ofUser, most: settings.streamsPerUser }, reply);
+      await takeSlot({ ...ofApp, most: settings.streamsPerApp?.(app) }, reply);
     },
   };
+}
+
+/** Returns the name of a kind of counter: a user may have the name of an app. */
+function kindOf(counted: 'requests' | 'streams', scope: Counted['scope']): string {
+  return scope === 'caller' ? counted : `${scope}-${counted}`;
+}
+
+function describe({ scope, name }: Pick<Counted, 'scope' | 'name'>): string {
+  return scope === 'caller' ? 'one caller' : `${scope} ${name}`;
 }
 
 function refused(ms: number, message: string): MeshError {

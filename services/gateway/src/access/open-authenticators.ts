@@ -1,8 +1,8 @@
 import type { Mesh } from '@agentmesh/mesh';
 import { MeshError } from '@agentmesh/protocol';
 import type { Config, Logger } from '@agentmesh/service';
+import { isLoopback } from '../addresses/allowed-hosts.ts';
 import type { accessConfig, WayOfAuth } from '../context/access-config.ts';
-import { isLoopback } from '../http/allowed-hosts.ts';
 import type { Authenticator } from './authenticator.ts';
 import { byKeys } from './by-keys.ts';
 import { byNone } from './by-none.ts';

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { type AuditRecord, audit } from '@agentmesh/mesh';
 import type { SessionRef } from '@agentmesh/protocol';
-import type { FastifyReply, FastifyRequest } from 'fastify';
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { GatewayContext } from '../context/context.ts';
 import type { Route } from '../context/route.ts';
 import { idsOf, reasonOf } from '../http/request-ids.ts';
@@ -21,12 +21,31 @@ const probes = ['/health', '/version'];
 const counters = new WeakMap<Mesh, RefusalCounter>();
 
 /**
+ * Records every request, also one that is refused before its route is looked at, as for its host. Must come before the
+ * hooks that refuse.
+ *
+ * @param acts the routes, which name the kinds of acts that are recorded
+ */
+export function recordRequests(
+  server: FastifyInstance,
+  context: GatewayContext,
+  acts: readonly Pick<Route, 'method' | 'url' | 'audit'>[],
+): void {
+  const actions = new Map(acts.map(({ method, url, audit: action }) => [`${method} ${url}`, action]));
+  server.addHook('onRequest', async (request, reply) => {
+    const { method, routeOptions } = request;
+    const action = actions.get(`${method === 'HEAD' ? 'GET' : method} ${routeOptions.url}`);
+    recordRequest(context, action, request, reply);
+  });
+}
+
+/**
  * Counts a request and writes a line of the access log when it is over, and an audit record for an act that the route
  * names, and for a refusal. Neither holds a token, a query or a body.
  */
-export function recordRequest(
+function recordRequest(
   { mesh, log }: GatewayContext,
-  { audit: action }: Pick<Route, 'audit'>,
+  action: Route['audit'],
   request: FastifyRequest,
   reply: FastifyReply,
 ): void {
@@ -104,7 +123,7 @@ function isFirst(
   const counter = counters.get(mesh) ?? new RefusalCounter();
   counters.set(mesh, counter);
   const { caller, address } = senderOf(request);
-  // One limit says other times at each refusal.
-  const kind = reason.replaceAll(/\d+/g, '0');
+  // One limit says other times at each refusal, and a client may send another host with each request.
+  const kind = reason.replaceAll(/"[^"]*"|\d+/g, '0');
   return counter.isFirst(JSON.stringify([caller ?? address, status, kind, request.routeOptions.url]));
 }

@@ -25,7 +25,7 @@ export function hurriedBody(
   const timer = setInterval(() => {
     if (performance.now() < latest || !isWanted()) return;
     // The rest of the body is not read.
-    reply.header('connection', 'close');
+    reply.headers({ connection: 'close', 'retry-after': '1' });
     body.destroy(tooSlow());
   }, lookMs);
   const stop = () => clearInterval(timer);

@@ -1,18 +1,47 @@
-import { integer, variable } from '@agentmesh/service';
+import { integer, perApp, variable } from '@agentmesh/service';
 import { z } from 'zod';
 
-/** The variables that limit callers of the REST interface. */
+const mostRequests = 1_000_000;
+const mostOpen = 100_000;
+const everywhere = 'over all gateways; empty: unlimited';
+const byApp = `${everywhere}; a number, or numbers by app: shop=30,*=100`;
+
+/** The variables that limit the requests of callers, of users and of apps. */
 export const limitConfig = {
   requestsPerMinute: variable(
     'MESH_HTTP_REQUESTS_PER_MINUTE',
     'number of requests of one caller in a minute, over all gateways; more get 429; empty: unlimited',
-    integer(1, 1_000_000),
+    integer(1, mostRequests),
+    { optional: true },
+  ),
+  userRequestsPerMinute: variable(
+    'MESH_HTTP_USER_REQUESTS_PER_MINUTE',
+    `number of requests for one user in a minute, of all callers, ${everywhere}`,
+    integer(1, mostRequests),
+    { optional: true },
+  ),
+  appRequestsPerMinute: variable(
+    'MESH_HTTP_APP_REQUESTS_PER_MINUTE',
+    `number of requests for one app in a minute, of all callers, ${byApp}`,
+    perApp(1, mostRequests),
     { optional: true },
   ),
   streamsPerCaller: variable(
     'MESH_HTTP_STREAMS_PER_CALLER',
-    'number of runs and streams of one caller that are open at once, over all gateways; empty: unlimited',
-    integer(1, 100_000),
+    `number of runs and streams of one caller that are open at once, ${everywhere}`,
+    integer(1, mostOpen),
+    { optional: true },
+  ),
+  streamsPerUser: variable(
+    'MESH_HTTP_STREAMS_PER_USER',
+    `number of runs and streams of one user that are open at once, ${everywhere}`,
+    integer(1, mostOpen),
+    { optional: true },
+  ),
+  streamsPerApp: variable(
+    'MESH_HTTP_STREAMS_PER_APP',
+    `number of runs and streams of one app that are open at once, ${byApp}`,
+    perApp(1, mostOpen),
     { optional: true },
   ),
   maxStreams: variable(

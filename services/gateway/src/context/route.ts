@@ -2,12 +2,15 @@ import type { AuditAction } from '@agentmesh/protocol';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { GatewayContext } from './context.ts';
 import type { LargeAnswers } from './large-answers.ts';
+import type { CallerLimits, Load } from './limits.ts';
 import type { Operation } from './operation.ts';
 import type { Role } from './role.ts';
 
 /** The parts that handlers may use, with those that belong to one HTTP server. */
 export interface HandlerContext extends GatewayContext {
   readonly large: LargeAnswers;
+  /** The limits of callers, users and apps; absent: none. */
+  readonly limits?: CallerLimits | undefined;
 }
 
 /** Answers one request. */
@@ -22,8 +25,7 @@ export interface Route {
   role: Role | 'public';
   /** The least role of a caller whose user is not the user `:user` of the path; default `operator`. */
   others?: Role;
-  /** A run, or a stream that may stay open for long: both count against the limits of callers. */
-  load?: 'run' | 'stream';
+  load?: Load;
   /** The kind of act, for routes whose use is recorded for the operator. Refusals are recorded for all routes. */
   audit?: AuditAction;
   /** True if the body is bytes of any type, and comes as a stream. */

@@ -99,3 +99,17 @@ it('bytes that are not HTTP are answered with an id too', async () => {
   expect(logged()).toContainEqual(expect.objectContaining({ traceId: JSON.parse(body).traceId }));
   await server.close();
 });
+
+it('a request that does not arrive in time is answered with the time to wait', async () => {
+  const { server } = gateway();
+  const { port } = new URL(await server.listen({ port: 0, host: '127.0.0.1' }));
+  const socket = connect(Number(port), '127.0.0.1');
+  await once(socket, 'connect');
+  socket.write('POST /run HTTP/1.1\r\nhost: localhost\r\n');
+  const [head = '', body = ''] = (await text(socket)).split('\r\n\r\n');
+  expect(head).toMatch(/^HTTP\/1.1 408 .*\r\nretry-after: 1\r\n/s);
+  expect(JSON.parse(body)).toEqual({
+    ...{ error: expect.stringContaining('MESH_REQUEST_TIMEOUT_MS'), code: 'invalid_argument', traceId },
+  });
+  await server.close();
+});

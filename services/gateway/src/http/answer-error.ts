@@ -42,6 +42,8 @@ export function answerError(
   const mayRetry = isPassing && error.details?.mayRepeat !== false;
   if (mayRetry) reply.header('retry-after', String(secondsToWait(error)));
   reply.status(complaint?.status ?? error.httpStatus);
+  // Closing the connection while the client still sends would take the answer from it: the rest is read and forgotten.
+  if (reply.statusCode === 413) reply.removeHeader('connection');
   const body = reportError(log, complaint?.error ?? thrown, idsOf(request), { method, url });
   noteReason(request, body.error);
   if (readsEvents(url, headers.accept)) reply.type('text/event-stream').send(dataBlock(body));
@@ -91,7 +93,15 @@ function complaintOf(thrown: unknown): { status: number; error: MeshError } | un
   return { status, error };
 }
 
-const clientErrors: Record<string, { status: string; message: string }> = {
+interface ClientError {
+  status: string;
+  message: string;
+  /** A further header, with its end of line. */
+  header?: string;
+}
+
+const noHttp: ClientError = { status: '400 Bad Request', message: 'this is no HTTP request' };
+const clientErrors: Record<string, ClientError> = {
   HPE_HEADER_OVERFLOW: {
     status: '431 Request Header Fields Too Large',
     message: 'the address or the headers are too long',
@@ -99,6 +109,7 @@ const clientErrors: Record<string, { status: string; message: string }> = {
   ERR_HTTP_REQUEST_TIMEOUT: {
     status: '408 Request Timeout',
     message: 'the request did not arrive in time (MESH_REQUEST_TIMEOUT_MS)',
+    header: 'retry-after: 1\r\n',
   },
 };
 
@@ -122,13 +133,10 @@ export function answerExpectation(
 /** Answers a client whose bytes are not valid HTTP; there is no request object to answer. */
 export function answerClientError(log: Logger, error: Error & { code?: string }, socket: Socket): void {
   if (error.code === 'ECONNRESET' || !socket.writable) return;
-  const { status, message } = clientErrors[error.code ?? ''] ?? {
-    status: '400 Bad Request',
-    message: 'this is no HTTP request',
-  };
+  const { status, message, header = '' } = clientErrors[error.code ?? ''] ?? noHttp;
   const body = JSON.stringify(reportError(log, new MeshError('invalid_argument', message), newIds({})));
   socket.end(
-    `HTTP/1.1 ${status}\r\ncontent-type: application/json\r\ncontent-length: ${Buffer.byteLength(body)}\r\nconnection: close\r\n\r\n${body}`,
+    `HTTP/1.1 ${status}\r\ncontent-type: application/json\r\ncontent-length: ${Buffer.byteLength(body)}\r\n${header}connection: close\r\n\r\n${body}`,
   );
   // A client that sends a byte now and then would keep its half of the connection open.
   socket.destroySoon();

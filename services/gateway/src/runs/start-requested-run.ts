@@ -9,13 +9,14 @@ import {
   startRun,
 } from '@agentmesh/mesh';
 import { MeshError, messageSchema, runConfigSchema, whenBusySchema } from '@agentmesh/protocol';
-import type { FastifyRequest } from 'fastify';
+import type { FastifyReply, FastifyRequest } from 'fastify';
 import { z } from 'zod';
 import { callerOf, countedAs, personOf, vouchedCaller } from '../access/caller.ts';
 import { assertMayStart } from '../access/may-start.ts';
 import { recordRun } from '../access/record-request.ts';
 import { forgetBody } from '../answers/body-room.ts';
 import type { GatewayContext } from '../context/context.ts';
+import type { HandlerContext } from '../context/route.ts';
 import { idsOf, noteInvocation } from '../http/request-ids.ts';
 import { readBody } from '../params/params.ts';
 import { type AcceptedRun, type RepeatableRun, readRepeatable } from './repeated-run.ts';
@@ -61,14 +62,15 @@ export type RequestedRun = z.output<typeof runBody>;
  * ends; the run itself goes on.
  */
 export async function startRequestedRun(
-  context: GatewayContext,
+  context: HandlerContext,
   request: FastifyRequest,
-  signal: AbortSignal,
-  streams: boolean,
+  reply: FastifyReply,
+  { signal, streams }: { signal: AbortSignal; streams: boolean },
 ): Promise<AcceptedRun> {
   const requested = readBody(runBody, request);
   const { appName, userId, sessionId, newMessage: message, stateDelta } = requested;
   assertMayStart(request, { appName, userId, message, stateDelta });
+  await context.limits?.admitTarget({ app: appName, user: userId }, 'run', reply);
   const repeatable = readRepeatable(context, request, { appName, userId, sessionId });
   const followed = await repeatable?.follow(signal);
   if (followed) return followed;

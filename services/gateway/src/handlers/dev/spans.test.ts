@@ -69,3 +69,17 @@ it('gives the same ids at each request, and others to another session', () => {
   expect(ids('s1')).not.toEqual(ids('s2'));
   expect(spansOf(session, [])).toEqual([]);
 });
+
+it('has the id of the trace that services have recorded, and names its spans', () => {
+  const traceparent = (span: string) => `00-${'ab'.repeat(16)}-${span.repeat(8)}-01`;
+  const recorded = events.map((each, at) =>
+    at === 0 ? each : { ...each, customMetadata: { 'mesh:trace': traceparent(at < 3 ? 'c1' : 'd2') } },
+  );
+  const spans = spansOf(session, recorded);
+  expect(new Set(spans.map((span) => span.trace_id))).toEqual(new Set(['ab'.repeat(16)]));
+  expect(spans.map(({ attributes }) => attributes['mesh:trace'])).toEqual([
+    ...[undefined, undefined, traceparent('c1'), traceparent('c1'), undefined, traceparent('d2')],
+  ]);
+  const odd = events.map((each) => ({ ...each, customMetadata: { 'mesh:trace': { a: 1 } } }));
+  expect(spansOf(session, odd)).toEqual(spansOf(session, events));
+});

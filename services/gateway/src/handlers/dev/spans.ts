@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { getFunctionCalls, getFunctionResponses } from '@agentmesh/agent';
-import type { Event, SessionRef } from '@agentmesh/protocol';
+import { type Event, readTraceparent, type SessionRef, traceKey } from '@agentmesh/protocol';
 
 /** A span in the form of ADK's debug routes. Times are in ns since 1970. */
 export interface Span {
@@ -22,7 +22,8 @@ const noPrompt = {
 /**
  * Makes spans from the log of a session: a span for each invocation, in it a span for each agent, in it the
  * model calls and tool calls. The log holds the ends of steps. The begin of a step is the event before it, so
- * its span contains the time in queues. Prompts are not in the log.
+ * its span contains the time in queues. Prompts are not in the log. Where services record traces, the spans have the id
+ * of the recorded trace, and calls name the recorded span in which they were made.
  */
 export function spansOf(session: SessionRef, events: readonly Event[]): Span[] {
   const invocations = Map.groupBy(events, ({ invocationId }) => invocationId);
@@ -32,7 +33,8 @@ export function spansOf(session: SessionRef, events: readonly Event[]): Span[] {
 function spansOfInvocation(session: SessionRef, invocationId: string, events: readonly Event[]): Span[] {
   const [first] = events;
   if (!first) return [];
-  const traceId = hexId(`${session.sessionId}/${invocationId}`, 32);
+  const recorded = events.map(recordedSpan).find((place) => place !== undefined);
+  const traceId = recorded?.traceId ?? hexId(`${session.sessionId}/${invocationId}`, 32);
   const common = {
     'gen_ai.conversation.id': session.sessionId,
     'gcp.vertex.agent.session_id': session.sessionId,
@@ -68,13 +70,26 @@ function spansOfInvocation(session: SessionRef, invocationId: string, events: re
       to: work.at(-1)?.event.timestamp ?? last.timestamp,
       attributes: { 'gen_ai.operation.name': 'invoke_agent', 'gen_ai.agent.name': author },
     });
-    const inner = work.flatMap(({ event, from }) => [
-      ...modelCalls(event, from).map((call) => span(`model ${event.id}`, agent.span_id, call)),
-      ...toolCalls(event, calls).map((call, at) => span(`tool ${event.id} ${at}`, agent.span_id, call)),
-    ]);
+    const inner = work.flatMap(({ event, from }) => {
+      const place = recordedSpan(event)?.traceparent;
+      const made = [
+        ...modelCalls(event, from).map((call) => span(`model ${event.id}`, agent.span_id, call)),
+        ...toolCalls(event, calls).map((call, at) => span(`tool ${event.id} ${at}`, agent.span_id, call)),
+      ];
+      for (const { attributes } of made) if (place !== undefined) attributes[traceKey] = place;
+      return made;
+    });
     return [agent, ...inner];
   });
   return [root, ...below];
+}
+
+/** Returns the span of OpenTelemetry in which an event was made, if its process recorded traces. */
+function recordedSpan({ customMetadata }: Event): { traceId: string; traceparent: string } | undefined {
+  const traceparent = customMetadata?.[traceKey];
+  if (typeof traceparent !== 'string') return undefined;
+  const place = readTraceparent(traceparent);
+  return place && { traceId: place.traceId, traceparent };
 }
 
 /** The begin and the end of a step, in epoch ms. */

@@ -85,11 +85,14 @@ function operatedApps(mesh: Mesh, request: FastifyRequest, app: string | undefin
 async function describeRun(mesh: Mesh, { agent, since, ...ref }: RecentRun): Promise<Run> {
   const { invocationId, appName: app, userId: user, sessionId: session } = ref;
   const record = await mesh.sessions.invocations.get(ref);
-  const { llmCalls, tokens, error, cancelled } = record;
+  const { llmCalls, tokens, error } = record;
+  const status = await statusInList(mesh, ref, record);
+  // The record of a run that was cancelled before it began has the reason in the error.
+  const { cancelled = status === 'cancelled' ? error?.message : undefined } = record;
   return {
     ...{ invocationId, app, user, session, since },
     ...(agent !== undefined && { agent }),
-    status: await statusInList(mesh, ref, record),
+    status,
     ...(record.home !== undefined && { llmCalls, tokens }),
     ...(error && { error }),
     ...(cancelled !== undefined && { cancelled }),
@@ -101,9 +104,9 @@ async function statusInList(
   ref: Omit<RecentRun, 'agent' | 'since'>,
   record: InvocationRecord,
 ): Promise<Run['status']> {
-  if (record.home === undefined) return 'ended';
   const status = statusOfRecord(record);
   if (hasEnded(status)) return status;
+  if (record.home === undefined) return 'ended';
   const work = await sessions.invocations.workIn(ref);
   return work?.invocationId === ref.invocationId ? 'running' : 'waiting';
 }

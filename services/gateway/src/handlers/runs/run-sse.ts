@@ -20,7 +20,8 @@ export const runSseQuery = {
 export const runSse: Handler = async (context, request, reply) => {
   const { stopOnDisconnect = context.config.stopOnDisconnect } = readQuery(runSseQuery, request);
   using until = watchUntil(context, reply);
-  const { ref, numbered, end, isRepeated } = await startRequestedRun(context, request, until.signal, true);
+  const watched = { signal: until.signal, streams: true };
+  const { ref, numbered, end, isRepeated } = await startRequestedRun(context, request, reply, watched);
   reply.hijack();
   const streamed = { ref, numbered, end, idPlace: 'behind' } as const;
   const isOver = await streamRun(context, reply, until, streamed);

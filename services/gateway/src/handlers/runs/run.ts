@@ -8,7 +8,8 @@ import { runHeaders } from '../../runs/stream-run.ts';
 /** Runs to the end and answers with all events. The status of the answer tells how the run ended. */
 export const run: Handler = async (context, request, reply) => {
   using until = watchUntil(context, reply);
-  const started = await startRequestedRun(context, request, until.signal, false);
+  const watched = { signal: until.signal, streams: false };
+  const started = await startRequestedRun(context, request, reply, watched);
   const { ref } = started;
   reply.headers(runHeaders(ref));
   using collected = new CollectedEvents(context, ref);
