@@ -6,6 +6,7 @@ import {
   type ToolConfirmation,
 } from '@agentmesh/protocol';
 import type { Content, FunctionCall, FunctionDeclaration } from '@google/genai';
+import { startAgentSpan } from '../base/agent-span.ts';
 import { BaseAgent } from '../base/base-agent.ts';
 import { BaseTool, type RunToolRequest } from '../base/base-tool.ts';
 import type { Context } from '../base/context.ts';
@@ -233,6 +234,8 @@ async function askHere(agent: BaseAgent, message: Content, toolContext: Context)
     state: pickScopes(toolContext.state.toRecord(), ['session']),
   });
   const answer = answerToQuestion(session.events, toolContext);
+  const { attempt } = context;
+  using span = startAgentSpan(agent.name, { session, invocationId, carrier, attempt, abortSignal });
   const events = runInvocation({
     agent,
     session,
@@ -243,7 +246,7 @@ async function askHere(agent: BaseAgent, message: Content, toolContext: Context)
     isChecked: answer !== undefined,
     newMessage: answer ?? message,
     runConfig,
-    carrier,
+    carrier: span?.carrier ?? carrier,
     pluginManager,
     caller: context.caller,
     ...(transfers && { transfers: withoutHandOver(transfers) }),
@@ -255,7 +258,12 @@ async function askHere(agent: BaseAgent, message: Content, toolContext: Context)
     ...(context.onFailure && { onFailure: context.onFailure }),
   });
   const forward = observe && forwardEvents(functionCallId, observe);
-  for await (const event of events) forward?.(event);
+  try {
+    for await (const event of events) forward?.(event);
+  } catch (thrown) {
+    span?.fail(thrown);
+    throw thrown;
+  }
   return readAnswer(agent, newestRun(session.events, invocationId), session.events);
 }
 
