@@ -37,6 +37,10 @@ export function takeGhosts(served: ServedAgent, { lookMs, slots }: GhostLooks): 
   const inHand = new Map<string, Promise<void>>();
   /** The ghosts that are done, of the last look. */
   let past = new Set<string>();
+  /** The ghosts in the log, of the last look. */
+  let told = new Set<string>();
+  /** The ghosts of the look before. A command whose acknowledgement is on its way looks like one for a moment. */
+  let before = new Set<string>();
 
   async function take(ghost: GhostItem): Promise<void> {
     const run = runIn(mesh, ghost);
@@ -46,7 +50,9 @@ export function takeGhosts(served: ServedAgent, { lookMs, slots }: GhostLooks): 
     const record = await mesh.sessions.invocations.get({ appName, userId, sessionId, invocationId });
     if (!endOfRun(record, resume)) {
       const ids = { agent: agent.name, session: sessionId, invocationId, place: ghost.place };
-      mesh.log.warn(ids, 'takes a run that NATS keeps and will not deliver; sweep the streams');
+      const level = told.has(ghost.key) ? 'debug' : 'warn';
+      told.add(ghost.key);
+      mesh.log[level](ids, 'takes a run that NATS keeps and will not deliver; sweep the streams');
       if (!(await handleRun(served, { ...ghost, attempt: 1 })).done) return;
     }
     past.add(ghost.key);
@@ -65,18 +71,20 @@ export function takeGhosts(served: ServedAgent, { lookMs, slots }: GhostLooks): 
     for await (const ghost of ghostsOf([agent.name, canaryQueue(agent.name)])) {
       if (signal.aborted) return false;
       const { key, subject } = ghost;
-      if (past.has(key)) seen.add(key);
+      seen.add(key);
       if (past.has(key) || subjects.has(subject)) continue;
       // Later ones of the session wait, also for one that is in hand.
       subjects.add(subject);
       isFound = true;
-      if (inHand.has(subject) || inHand.size >= slots) continue;
+      if (!before.has(key) || inHand.has(subject) || inHand.size >= slots) continue;
       const taken = take(ghost)
         .catch((error: unknown) => mesh.log.warn({ err: error, subject }, 'could not take a ghost'))
         .finally(() => inHand.delete(subject));
       inHand.set(subject, taken);
     }
-    if (past.size > mostPast) past = seen;
+    before = seen;
+    told = told.intersection(seen);
+    if (past.size > mostPast) past = past.intersection(seen);
     return isFound;
   }
 
