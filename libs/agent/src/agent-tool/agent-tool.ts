@@ -6,7 +6,6 @@ import {
   type ToolConfirmation,
 } from '@agentmesh/protocol';
 import type { Content, FunctionCall, FunctionDeclaration } from '@google/genai';
-import { startAgentSpan } from '../base/agent-span.ts';
 import { BaseAgent } from '../base/base-agent.ts';
 import { BaseTool, type RunToolRequest } from '../base/base-tool.ts';
 import type { Context } from '../base/context.ts';
@@ -26,6 +25,7 @@ import {
   type ToolParameters,
   toGenaiSchema,
 } from '../schema/schema.ts';
+import { startAgentSpan } from '../telemetry/agent-span.ts';
 import { ToolArgumentsError } from '../tools/function-tool.ts';
 import { type AgentAnswer, type OpenCall, readAnswer } from './agent-answer.ts';
 import { openSession } from './child-session.ts';

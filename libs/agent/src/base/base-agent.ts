@@ -6,8 +6,8 @@ import { logIndex } from '../events/log-index.ts';
 import { identify } from '../journal/heard-events.ts';
 import { isRunOver, journalOf, turnOf } from '../journal/journal.ts';
 import { setStepMark } from '../journal/step-mark.ts';
+import { type AgentSpan, startAgentSpan } from '../telemetry/agent-span.ts';
 import { callAfter, callBefore, isAnswered } from './agent-callbacks.ts';
-import { type AgentSpan, startAgentSpan } from './agent-span.ts';
 import type { BaseCodeExecutor } from './base-code-executor.ts';
 import {
   type AfterAgentCallback,
@@ -17,7 +17,6 @@ import {
   type SingleAgentCallback,
 } from './callbacks.ts';
 import type { InvocationContext } from './invocation-context.ts';
-import { unsupportedAgentOptions } from './unsupported-agent-options.ts';
 
 export interface BaseAgentConfig {
   name: string;
@@ -43,6 +42,21 @@ export const baseAgentOptions: OptionNames<BaseAgentConfig> = {
   beforeAgentCallback: true,
   afterAgentCallback: true,
   usesArtifacts: true,
+};
+
+/** ADK's agent options that have no effect here, with their replacements. */
+export const unsupportedAgentOptions = {
+  parentAgent: 'list the agent among the subAgents of its parent',
+  mode: 'use the agent in an AgentTool, or in a SequentialAgent, for a task',
+  requestProcessors: 'use beforeModelCallback, a plugin, or processLlmRequest of a tool',
+  responseProcessors: 'use afterModelCallback, or a plugin',
+  examples: 'write them into the instruction',
+  timeout: 'use timeoutMs of a FunctionTool, retryOptions of a model, or the abortSignal of a run',
+  retryConfig: 'use retryOptions of the model, or a RoutedAgent',
+  stateSchema: 'check the state in beforeAgentCallback',
+  isolationScope: 'use the agent in an AgentTool: it then has a session of its own',
+  rerunOnResume: 'agents that wait for an answer go on where they were',
+  waitForOutput: 'agents that wait for an answer pause the workflow around them',
 };
 
 /**

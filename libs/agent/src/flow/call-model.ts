@@ -16,9 +16,9 @@ import {
   overLimitCode,
 } from '../events/event.ts';
 import { describeFailure } from '../models/model-failure.ts';
+import { measure } from '../telemetry/measure.ts';
 import { buildRequest, type StepTools } from './build-request.ts';
 import type { LlmAgent } from './llm-agent.ts';
-import { measure } from './measure.ts';
 import { isFrameworkTool } from './next-step.ts';
 import { settleOutput } from './output.ts';
 import { noteAnswer, startModelSpan } from './spans.ts';

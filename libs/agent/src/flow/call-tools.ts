@@ -18,9 +18,9 @@ import {
   inputEvent,
 } from '../questions/questions.ts';
 import { toAnswerSchema } from '../schema/answer-schema.ts';
+import { measure } from '../telemetry/measure.ts';
 import type { StepTools } from './build-request.ts';
 import type { LlmAgent } from './llm-agent.ts';
-import { measure } from './measure.ts';
 import { runTool, type ToolOutcome } from './run-tool.ts';
 import { startToolSpan } from './spans.ts';
 import { transferProblem } from './transfer.ts';

@@ -1,7 +1,7 @@
 import { assertOptions, type Event, MeshError } from '@agentmesh/protocol';
 import type { GenerateContentConfig } from '@google/genai';
 import type { z } from 'zod';
-import { BaseAgent } from '../base/base-agent.ts';
+import { BaseAgent, unsupportedAgentOptions } from '../base/base-agent.ts';
 import type { BaseCodeExecutor } from '../base/base-code-executor.ts';
 import type { BaseLlm } from '../base/base-llm.ts';
 import type { BaseTool } from '../base/base-tool.ts';
@@ -24,7 +24,6 @@ import type { ReadonlyContext } from '../base/context.ts';
 import { assertCompactors, type BaseContextCompactor } from '../base/context-compactor.ts';
 import type { InvocationContext } from '../base/invocation-context.ts';
 import type { TransferTarget } from '../base/transfer-port.ts';
-import { unsupportedAgentOptions } from '../base/unsupported-agent-options.ts';
 import { breathe } from '../events/breathe.ts';
 import { createEvent } from '../events/event.ts';
 import { describeFailure, endsInvocation } from '../models/model-failure.ts';

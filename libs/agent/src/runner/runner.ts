@@ -2,7 +2,6 @@ import { type AnsweredBy, assertOptions, type Event, MeshError, type OptionNames
 import type { Content } from '@google/genai';
 import type { ArtifactService } from '../artifacts/artifact-service.ts';
 import { InMemoryArtifactService } from '../artifacts/in-memory-artifact-service.ts';
-import { startAgentSpan } from '../base/agent-span.ts';
 import type { BaseAgent } from '../base/base-agent.ts';
 import type { BasePlugin } from '../base/base-plugin.ts';
 import type { BaseContextCompactor } from '../base/context-compactor.ts';
@@ -25,6 +24,7 @@ import { SessionCache } from '../sessions/session-cache.ts';
 import { noSession } from '../sessions/session-errors.ts';
 import { rewindSession } from '../sessions/session-history.ts';
 import type { SessionService } from '../sessions/session-service.ts';
+import { startAgentSpan } from '../telemetry/agent-span.ts';
 import { type App, assertResumability, notResumable, type ResumabilityConfig } from './app.ts';
 import { closeToolsets } from './close-toolsets.ts';
 import { oneAtATime } from './one-at-a-time.ts';

@@ -1,7 +1,11 @@
 import { assertOptions, type Event, type OptionNames } from '@agentmesh/protocol';
-import { BaseAgent, type BaseAgentConfig, baseAgentOptions } from '../base/base-agent.ts';
+import {
+  BaseAgent,
+  type BaseAgentConfig,
+  baseAgentOptions,
+  unsupportedAgentOptions,
+} from '../base/base-agent.ts';
 import type { InvocationContext } from '../base/invocation-context.ts';
-import { unsupportedAgentOptions } from '../base/unsupported-agent-options.ts';
 import { stampPath } from '../events/agent-path.ts';
 import { createEvent } from '../events/event.ts';
 import { logIndex } from '../events/log-index.ts';

@@ -1,7 +1,11 @@
 import { assertOptions, type Event } from '@agentmesh/protocol';
-import { BaseAgent, type BaseAgentConfig, baseAgentOptions } from '../base/base-agent.ts';
+import {
+  BaseAgent,
+  type BaseAgentConfig,
+  baseAgentOptions,
+  unsupportedAgentOptions,
+} from '../base/base-agent.ts';
 import type { InvocationContext } from '../base/invocation-context.ts';
-import { unsupportedAgentOptions } from '../base/unsupported-agent-options.ts';
 
 /**
  * Runs its sub-agents one after the other, in one session with one state. A pending long-running call of a

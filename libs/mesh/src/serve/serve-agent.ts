@@ -30,9 +30,9 @@ import { stopAll } from '../mesh/stop-all.ts';
 import { bindRemotes, type Remotes, remotesOf } from '../remote/remotes.ts';
 import { handleRun } from '../runs/handle-run.ts';
 import { defaultSweepMs, startSweeper } from '../runs/run-queue.ts';
-import { takeGhosts } from '../runs/take-ghosts.ts';
 import { consumeRuns } from './consume-runs.ts';
 import { keepCard } from './keep-card.ts';
+import { takeGhosts } from './take-ghosts.ts';
 
 export interface ServeAgentOptions extends InvocationServices {
   /** Plugins that see and change what the agent does; they are called before its own callbacks. */

@@ -11,8 +11,8 @@ import { type NatsConnection, headers as natsHeaders } from '@nats-io/nats-core'
 import { dial } from '../wire/dial.ts';
 import { messageFrom, messageOrNone } from '../wire/jetstream-api.ts';
 import { fromNats, isMissing } from '../wire/nats-errors.ts';
+import { catchUp, isFiller } from '../work/catch-up.ts';
 import { consumersOf } from '../work/consumers-of.ts';
-import { catchUp, isFiller } from './catch-up.ts';
 import { removeLostPayloads } from './lost-payloads.ts';
 import type { OperatorOptions } from './stored-cards.ts';
 

@@ -8,12 +8,12 @@ import {
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { AgentTool } from '../agent-tool/agent-tool.ts';
 import type { BaseAgent } from '../base/base-agent.ts';
+import { LlmAgent } from '../flow/llm-agent.ts';
 import { chat, scriptedModel } from '../harness.fixture.ts';
 import { GeminiEmbedder } from '../models/gemini-embedder.ts';
 import { FunctionTool } from '../tools/function-tool.ts';
 import { ParallelAgent } from '../workflow/parallel-agent.ts';
 import { SequentialAgent } from '../workflow/sequential-agent.ts';
-import { LlmAgent } from './llm-agent.ts';
 
 const exporter = new InMemorySpanExporter();
 beforeEach(() => {

@@ -3,8 +3,8 @@ import { endOfRun } from '@agentmesh/agent/internal';
 import type { GhostItem, Started } from '@agentmesh/bus';
 import { canaryQueue, MeshError } from '@agentmesh/protocol';
 import type { ServedAgent } from '../mesh/served-agent.ts';
-import { runIn } from './earlier-run.ts';
-import { handleRun } from './handle-run.ts';
+import { runIn } from '../runs/earlier-run.ts';
+import { handleRun } from '../runs/handle-run.ts';
 
 /** The age up to which a ghost is taken, in ms: the record of an ended run is kept for an hour. */
 const freshMs = 1_800_000;

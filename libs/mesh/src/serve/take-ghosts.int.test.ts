@@ -11,7 +11,7 @@ import { startRun } from '../client/start-run.ts';
 import { createMesh } from '../connect/create-mesh.ts';
 import { brief, ScriptedLlm, says } from '../harness.fixture.ts';
 import { createCallers } from '../mesh/callers.ts';
-import { serveAgent } from '../serve/serve-agent.ts';
+import { serveAgent } from './serve-agent.ts';
 
 /** The folder in which nats-server keeps the messages of the stream of runs. */
 function messagesIn(dataDir: string): string {
