@@ -29,8 +29,11 @@ import { InstantLlm, stockPrice } from './instant-agent.ts';
 import { median } from './median.ts';
 import { question } from './model.ts';
 
-/** The number of rounds. Each round measures every case on both servers. */
-const rounds = Number(process.argv[2] ?? 5);
+/**
+ * The number of rounds. Each round measures every case on each server, for less than half a second: the machine changes
+ * its speed from second to second, and a ratio compares what was measured right after another.
+ */
+const rounds = Number(process.argv[2] ?? 20);
 /** The number of processes that measure, one after the other. */
 const processes = Number(process.argv[3] ?? 6);
 /** The beginning of the names of the cases to measure. */
@@ -152,17 +155,17 @@ const allCases: readonly Case[] = [1, 64].flatMap((inFlight) => [
   {
     name: 'ask of an agent (2 events in Redis)',
     inFlight,
-    count: inFlight === 1 ? 400 : 2_000,
+    count: inFlight === 1 ? 100 : 400,
     once: (ends: Ends) => ask(ends, agent.name),
   },
-  { name: 'durable turn with a tool call', inFlight, count: inFlight === 1 ? 100 : 1_000, once: turn },
+  { name: 'durable turn with a tool call', inFlight, count: inFlight === 1 ? 40 : 256, once: turn },
   {
     name: 'request and answer alone',
     inFlight,
-    count: inFlight === 1 ? 500 : 3_000,
+    count: inFlight === 1 ? 250 : 2_000,
     once: (ends: Ends) => ask(ends, mirror.name),
   },
-  { name: 'enqueue', inFlight, count: inFlight === 1 ? 500 : 3_000, once: enqueue },
+  { name: 'enqueue', inFlight, count: inFlight === 1 ? 250 : 2_000, once: enqueue },
 ]);
 const cases = allCases.filter(({ name }) => name.startsWith(only));
 if (cases.length === 0)

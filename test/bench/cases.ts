@@ -121,6 +121,10 @@ function durableCases(mesh: Mesh, floor: Floor): Case[] {
       count: 20,
       once: steps(11),
     },
+    ...[1, 11].map((count) => ({
+      ...{ id: `floor-steps-${count}`, name: `floor of ${count} remote calls`, inFlight: 1, count: 50 },
+      once: () => floor.steps(count),
+    })),
   ];
 }
 

@@ -8,8 +8,10 @@ const root = join(import.meta.dirname, '../..');
 
 /** A project with an agent, which has installed the packages as a user does. */
 export interface InstalledProject extends AsyncDisposable {
-  /** The file of the agent's process. */
+  /** The file of the process of an agent without a model. */
   agent: string;
+  /** The file of the process of an agent whose model answers after the time that its argument gives, in ms. */
+  slowAgent: string;
 }
 
 /** Builds and packs the packages, and installs them in a folder of their own. Takes about a minute. */
@@ -22,7 +24,10 @@ export async function installPackages(): Promise<InstalledProject> {
   await writeFile(join(folder, 'package.json'), JSON.stringify({ type: 'module', private: true }));
   const packages = [...tarballs.map((file) => join(packed, file)), '@google/genai', 'zod'];
   await run('npm', ['install', '--silent', '--no-audit', '--no-fund', ...packages], { cwd: folder });
-  const agent = join(folder, 'agent.mjs');
-  await copyFile(join(import.meta.dirname, 'installed-agent.mjs'), agent);
-  return { agent, [Symbol.asyncDispose]: () => rm(folder, { recursive: true, force: true }) };
+  const copyOf = async (file: string) => {
+    await copyFile(join(import.meta.dirname, file), join(folder, file));
+    return join(folder, file);
+  };
+  const [agent, slowAgent] = [await copyOf('installed-agent.mjs'), await copyOf('installed-slow-agent.mjs')];
+  return { agent, slowAgent, [Symbol.asyncDispose]: () => rm(folder, { recursive: true, force: true }) };
 }

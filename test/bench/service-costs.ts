@@ -3,8 +3,8 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { openWorkStreams } from '@agentmesh/bus';
 import type { Mesh } from '@agentmesh/mesh';
 import { until } from '@agentmesh/testing';
-import { installPackages } from './installed.ts';
-import { spawnAgents, spawnProgram } from './spawn-agents.ts';
+import { type InstalledProject, installPackages } from './installed.ts';
+import { spawnProgram } from './spawn-agents.ts';
 
 /** The costs of a process that does nothing, and of runs that wait for a model. */
 export interface ServiceCosts {
@@ -23,43 +23,50 @@ interface Servers {
 
 /** The number of runs that wait for the model at the same time. */
 const waitingRuns = 2_000;
+/** Time after which a service has given back the memory that it does not use, in ms: it looks every five seconds. */
+const settledMs = 15_000;
 
-/** Measures the costs once. */
+/** Measures the costs once, of processes of the packages: in the repository each process compiles TypeScript. */
 export async function measureServiceCosts(mesh: Mesh, servers: Servers): Promise<ServiceCosts> {
-  return { ...(await measureStart(mesh, servers)), waitingRunKiB: await measureWaiting(mesh, servers) };
+  await using project = await installPackages();
+  return {
+    ...(await measureStart(mesh, servers, project)),
+    waitingRunKiB: await measureWaiting(mesh, servers, project),
+  };
 }
 
-/** Measures a process of the packages: in the repository each process compiles TypeScript. */
-async function measureStart(mesh: Mesh, { natsUrl, redisUrl }: Servers) {
-  await using project = await installPackages();
+const variables = ({ natsUrl, redisUrl }: Servers) => ({
+  ...{ NATS_URL: natsUrl, REDIS_URL: redisUrl, MESH_HEALTH_PORT: '0' },
+});
+
+async function measureStart(mesh: Mesh, servers: Servers, project: InstalledProject) {
   const beganAt = performance.now();
-  const env = { NATS_URL: natsUrl, REDIS_URL: redisUrl, MESH_HEALTH_PORT: '0' };
-  await using agent = await spawnProgram(project.agent, [], env);
+  await using agent = await spawnProgram(project.agent, [], variables(servers));
   const subject = mesh.subjects.agentAsk('idle_agent');
   await Array.fromAsync(mesh.bus.request(subject, { message: 'hello' }));
   const coldStartMs = performance.now() - beganAt;
-  // A service gives memory back when it has no work for five seconds.
-  await delay(15_000);
+  await delay(settledMs);
   return { coldStartMs, idleMiB: memoryOf(agent.pid) / 1_024 };
 }
 
-async function measureWaiting(mesh: Mesh, { natsUrl, redisUrl }: Servers): Promise<number> {
+async function measureWaiting(mesh: Mesh, servers: Servers, project: InstalledProject): Promise<number> {
   // Longer than the measurement.
-  const thinkMs = String(600_000);
-  const slots = String(waitingRuns);
-  await using agent = await spawnAgents('slow-agent.ts', natsUrl, redisUrl, thinkMs, slots, slots);
+  const thinkMs = '600000';
+  const env = { ...variables(servers), MESH_MAX_CONCURRENCY: String(waitingRuns) };
+  await using agent = await spawnProgram(project.slowAgent, [thinkMs], env);
   await enqueue(mesh, 0, 50);
-  await delay(2_000);
+  await delay(settledMs);
   const before = memoryOf(agent.pid);
   await enqueue(mesh, 50, waitingRuns);
   const name = 'slow_agent';
-  await using streams = await openWorkStreams({ url: natsUrl });
+  await using streams = await openWorkStreams({ url: servers.natsUrl });
   const atWork = async () =>
     (await streams.list()).find(({ kind, consumer }) => kind === 'run' && consumer === name)?.ackPending ?? 0;
   await until(async () => (await atWork()) >= waitingRuns, {
     ...{ what: `${waitingRuns} runs at work`, timeoutMs: 60_000, intervalMs: 200 },
   });
-  await delay(3_000);
+  // The service may just have given memory back, which it does once in a minute.
+  await delay(60_000 + settledMs);
   return (memoryOf(agent.pid) - before) / (waitingRuns - 50);
 }
 

@@ -10,6 +10,7 @@ import { compressAnswers } from './answers/compress-answers.ts';
 import { holdAnswers } from './answers/held-answers.ts';
 import { HeldBytes } from './answers/held-bytes.ts';
 import { largeAnswers } from './answers/large-answers.ts';
+import { readRest } from './answers/read-rest.ts';
 import type { GatewayConfig } from './context/config.ts';
 import type { GatewayContext } from './context/context.ts';
 import type { Route } from './context/route.ts';
@@ -20,7 +21,6 @@ import { answerClientError, answerError, answerExpectation } from './http/answer
 import { addBrowserHeaders } from './http/browser-headers.ts';
 import { methodsAt } from './http/methods-at.ts';
 import { assertNotEncoded, assertUtf8, readJson } from './http/read-json.ts';
-import { readRest } from './http/read-rest.ts';
 import { traceRequests } from './http/request-spans.ts';
 import type { ServerCertificate } from './http/tls.ts';
 import { readQuery } from './params/params.ts';

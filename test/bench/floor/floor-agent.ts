@@ -1,6 +1,6 @@
 /**
- * The agent of the floor: the messages and commits of a durable turn with one tool call, and of an ask, by the
- * client libraries alone. It shows what the machine can do with that many steps; it keeps none of the promises.
+ * The agent and the tool of the floor: the messages and commits of a durable turn with one tool call, of an ask, and of
+ * steps with a call of a tool, by the client libraries alone. It shows what the machine can do with that many steps; it keeps none of the promises.
  */
 import { subjects } from '@agentmesh/protocol';
 import { connect, headers, type Msg } from '@nats-io/transport-node';
@@ -72,6 +72,36 @@ async function answer(msg: Msg): Promise<void> {
   publish(invocation, '{"status":"completed"}');
 }
 
+/** Does steps with a call of a tool each: a commit, a call whose result is kept, and a commit. */
+async function takeSteps(msg: Msg): Promise<void> {
+  const count = msg.json<number>();
+  const [invocation, session] = [crypto.randomUUID(), crypto.randomUUID()];
+  const keys = [`f:{${session}}:s`, `f:{${session}}:i:${invocation}`, `f:{${session}}:e`];
+  const commitNext = async (number: number) => {
+    const [id, event] = [`${invocation}/${number}`, eventOf(invocation, number)];
+    const write = number === 0 ? calls.begin(...keys, invocation, id, event) : undefined;
+    publish(invocation, event, await (write ?? calls.commit(...keys, id, event, Date.now())));
+  };
+  await commitNext(0);
+  for (let step = 1; step <= count; step += 1) {
+    await commitNext(2 * step - 1);
+    const call = JSON.stringify({ call: `${invocation}/${step}`, args: { ticker: 'GOOG' } });
+    await nats.request('floor.tool', call, { timeout: 5_000 });
+    await commitNext(2 * step);
+  }
+  msg.respond();
+}
+
+/** Takes a call, keeps its result, and answers, as a tool of another process does. */
+async function callTool(msg: Msg): Promise<void> {
+  const { call } = msg.json<{ call: string }>();
+  const result = JSON.stringify({ price: 182.4, text: 'x'.repeat(100) });
+  if ((await redis.set(`f:call:${call}`, 'taken', 'PX', 60_000, 'NX')) === null)
+    throw new Error('called twice');
+  await redis.set(`f:call:${call}`, result, 'PX', 60_000);
+  msg.respond(result);
+}
+
 nats.subscribe(inbox, {
   callback(_error, msg) {
     // A status says that a request for items is over.
@@ -80,6 +110,8 @@ nats.subscribe(inbox, {
   },
 });
 nats.subscribe('floor.ask', { queue: 'q', callback: (_error, msg) => void answer(msg) });
+nats.subscribe('floor.steps', { callback: (_error, msg) => void takeSteps(msg) });
+nats.subscribe('floor.tool', { callback: (_error, msg) => void callTool(msg) });
 pull(slots);
 await nats.flush();
 console.log('"started"');

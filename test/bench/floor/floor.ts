@@ -13,6 +13,8 @@ export interface Floor {
   turn(): Promise<void>;
   /** Does the messages and commits of an ask. */
   ask(): Promise<void>;
+  /** Does the messages and commits of steps with a call of a tool, between a process and itself. */
+  steps(count: number): Promise<void>;
   close(): Promise<void>;
 }
 
@@ -50,6 +52,9 @@ export function openFloor(nats: NatsConnection, redisUrl: string): Floor {
       const reply = await nats.request('floor.ask', payload, { timeout: 5_000 });
       const { text } = reply.json<{ text: string }>();
       if (text.length !== 200) throw new Error('the floor answered something else');
+    },
+    async steps(count) {
+      await nats.request('floor.steps', JSON.stringify(count), { timeout: 5_000 });
     },
     async close() {
       await redis.quit();

@@ -45,6 +45,14 @@ function ratio(key: Key, of: string, to: string): Goal['figure'] {
   return ({ figures }) => divide(figures.get(of)?.[key], figures.get(to)?.[key]);
 }
 
+/** Returns a function that tells the time of a further step with a call, in ms. */
+function furtherStep(id: string): Goal['figure'] {
+  return ({ figures }) => {
+    const [one, eleven] = [figures.get(`${id}-1 1`)?.p50, figures.get(`${id}-11 1`)?.p50];
+    return one === undefined || eleven === undefined ? undefined : (eleven - one) / 10;
+  };
+}
+
 function divide(a: number | undefined, b: number | undefined): number | undefined {
   return a === undefined || b === undefined ? undefined : a / b;
 }
@@ -88,10 +96,8 @@ const goals: readonly Goal[] = [
   },
   {
     ...{ what: 'each further step with a remote call, committed', unit: 'ms', goal: 1 },
-    figure: ({ figures }) => {
-      const [one, eleven] = [figures.get('steps-1 1')?.p50, figures.get('steps-11 1')?.p50];
-      return one === undefined || eleven === undefined ? undefined : (eleven - one) / 10;
-    },
+    figure: furtherStep('steps'),
+    floor: furtherStep('floor-steps'),
   },
   {
     ...{

@@ -124,6 +124,7 @@ export function logTakeover(
 export function logRunEnd(
   log: Logger,
   run: Pick<RunCommand, 'resume' | 'hop'> & { app: string; session: string; invocationId: string },
+  by: { agent: string; traceId: string | undefined },
   tally: Tally,
   end: 'completed' | 'failed' | 'given back',
   code?: string,
@@ -132,7 +133,7 @@ export function logRunEnd(
   const outcome = end === 'failed' ? failedOutcome(code) : end;
   tally.end(outcome.replace(' ', '_'), code);
   const { app, session, invocationId, resume, hop } = run;
-  const ids = { app, session, invocationId, ...(resume !== undefined && { resume }), hop };
+  const ids = { ...by, app, session, invocationId, ...(resume !== undefined && { resume }), hop };
   log.info({ ...ids, outcome, ...(code !== undefined && { code }), ...tally.fields() }, 'run ended');
 }
 

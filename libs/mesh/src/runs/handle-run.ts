@@ -58,7 +58,9 @@ export async function handleRun(served: ServedAgent, item: WorkItem): Promise<Wo
     return await dropUnreadable(served, item, MeshError.from(error));
   }
   countDelivery('run', served.agent.name, item.attempt);
-  const log = served.mesh.log.child({ agent: served.agent.name, traceId: traceIdOf(item.headers) });
+  const { log } = served.mesh;
+  // Not a logger of its own: that would cost more than the line.
+  const by = { agent: served.agent.name, traceId: traceIdOf(item.headers) };
   const carrier = { ...hopHeaders(item.headers), ...(run.resume && { [header.resume]: run.resume }) };
   const delivery: DeliveredRun = {
     item,
@@ -72,13 +74,13 @@ export async function handleRun(served: ServedAgent, item: WorkItem): Promise<Wo
     run = { ...run, answeredBy: await sourceIn(served.mesh, item.headers, { ...run, ...ref }) };
     const outcome = await advance(served, await sealRun(served.mesh, run), delivery);
     if (delivery.session) served.mesh.sessionCache.keep(delivery.session);
-    logRunEnd(log, run, delivery.tally, 'completed');
+    logRunEnd(log, run, by, delivery.tally, 'completed');
     countCanaryRun(served, run.app, delivery.tally, false);
     return outcome;
   } catch (error) {
     const outcome = await settle(served, run, delivery, error);
     const { code } = MeshError.from(error);
-    logRunEnd(log, run, delivery.tally, outcome.done ? 'failed' : 'given back', code);
+    logRunEnd(log, run, by, delivery.tally, outcome.done ? 'failed' : 'given back', code);
     // A version is not to blame for runs that somebody cancels.
     if (outcome.done) countCanaryRun(served, run.app, delivery.tally, code !== 'cancelled');
     return outcome;
