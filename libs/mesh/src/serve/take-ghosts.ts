@@ -47,8 +47,10 @@ export function takeGhosts(served: ServedAgent, { lookMs, slots }: GhostLooks): 
     // An operator looks at a command that nobody can read.
     if (!run) return void past.add(ghost.key);
     const { app: appName, user: userId, session: sessionId, invocationId, resume } = run;
-    const record = await mesh.sessions.invocations.get({ appName, userId, sessionId, invocationId });
-    if (!endOfRun(record, resume)) {
+    const ref = { appName, userId, sessionId, invocationId };
+    // A run whose record cannot be read fails as it does when it is delivered.
+    const record = await mesh.sessions.invocations.get(ref).catch(() => undefined);
+    if (!record || !endOfRun(record, resume)) {
       const ids = { agent: agent.name, session: sessionId, invocationId, place: ghost.place };
       const level = told.has(ghost.key) ? 'debug' : 'warn';
       told.add(ghost.key);
