@@ -12,7 +12,7 @@ const root = join(import.meta.dirname, '..');
 const rooms: Record<string, readonly string[]> = {
   'libs/agent/src': [
     ...['events', 'schema', 'sessions', 'sessions/in-memory', 'credentials', 'artifacts', 'memory'],
-    ...['journal', 'base'],
+    ...['telemetry', 'journal', 'base'],
     ...['models', 'prompt', 'code-executors', 'compaction', 'auth', 'questions', 'tools', 'plugins'],
     ...['flow', 'workflow', 'invocation', 'agent-tool', 'runner'],
   ],

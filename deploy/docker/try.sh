@@ -84,7 +84,7 @@ say "a base image of Debian's packages"
 debootstrap --variant=minbase --include=ca-certificates bookworm "$folder/root" >"$folder/debootstrap.log"
 rm -rf "$folder/root/var/cache/apt/archives" "$folder/root/var/lib/apt/lists" "$folder/root/usr/share/doc" "$folder/root/usr/share/locale"
 mkdir -p "$folder/root/var/lib/apt/lists/partial" "$folder/root/var/cache/apt/archives/partial"
-# The authorities of this machine, for a registry of packages behind one of them.
+# The authorities of this machine, for a mirror of Debian behind one of them.
 cp -L /etc/ssl/certs/ca-certificates.crt "$folder/root/etc/ssl/certs/"
 start_engine outside
 tar -C "$folder/root" -c . | $docker import - agentmesh-try/debian >/dev/null
@@ -99,7 +99,6 @@ FROM agentmesh-try/debian
 COPY node /usr/local/bin/node
 COPY npm /usr/local/lib/node_modules/npm
 RUN ln -s ../lib/node_modules/npm/bin/npm-cli.js /usr/local/bin/npm && ln -s ../lib/node_modules/npm/bin/npx-cli.js /usr/local/bin/npx
-ENV NODE_EXTRA_CA_CERTS=/etc/ssl/certs/ca-certificates.crt
 DOCKERFILE
 $docker build -q --network host -t agentmesh-try/node "$folder/node" >/dev/null
 $docker build -q --network host -t agentmesh-try/nats - >/dev/null <<'DOCKERFILE'
@@ -114,10 +113,14 @@ WORKDIR /data
 DOCKERFILE
 
 say "images of the mesh, from deploy/Dockerfile"
+# The authorities and the registry of packages of this machine, as in a company with its own.
+secrets='--secret id=ca,src=/etc/ssl/certs/ca-certificates.crt'
+[ ! -f "$HOME/.npmrc" ] || secrets="$secrets --secret id=npmrc,src=$HOME/.npmrc"
 build() {
   started=$(date +%s)
+  # shellcheck disable=SC2086
   (cd "$repository" && $docker build -q --network host -f deploy/Dockerfile --build-arg NODE_IMAGE=agentmesh-try/node \
-    --build-arg "SERVICE=$2" ${3:+--build-arg "FILTER=$3"} -t "agentmesh/$1:dev" .) >/dev/null
+    --build-arg "SERVICE=$2" ${3:+--build-arg "FILTER=$3"} $secrets -t "agentmesh/$1:dev" .) >/dev/null
   echo "agentmesh/$1:dev after $(($(date +%s) - started)) s" | tee -a "$record"
 }
 build provision deploy '*'

@@ -181,6 +181,24 @@ const meshDashboard = dashboard('agentmesh-mesh', 'agentmesh: the mesh')
       `sum by (agent, model, type) (rate(agentmesh_model_tokens_total{${mesh}}${span}))`,
       '{{agent}} {{model}} {{type}}',
     ]),
+  )
+  .withPanel(
+    chart('Time of model calls', 's', [
+      quantile(0.95, 'agentmesh_model_duration', 'agent, model', mesh),
+      'p95 {{agent}} {{model}}',
+    ]),
+  )
+  .withPanel(
+    chart('Time of tools', 's', [
+      quantile(0.95, 'agentmesh_tool_duration', 'agent, name', mesh),
+      'p95 {{name}} of {{agent}}',
+    ]),
+  )
+  .withPanel(
+    chart('Cost per hour', 'short', [
+      `sum by (agent, model) (3600 * rate(agentmesh_model_cost_total{${mesh}}${span}))`,
+      '{{agent}} {{model}}',
+    ]),
   );
 
 /** The dashboard of the resources of each process. */

@@ -50,6 +50,11 @@ it('each process shows its part of a run to Prometheus', async () => {
   expect(await metricOf('get_weather', of('call', 'get_weather'))).toBe(1);
   const input = 'agentmesh_model_tokens_total{agent="weather_agent"';
   expect(await metricOf('weather_agent', input)).toBeGreaterThan(0);
+  const tool = 'agentmesh_tool_duration_count{agent="weather_agent",name="get_weather",outcome="completed"';
+  expect(await metricOf('weather_agent', tool)).toBe(1);
+  expect(await metricOf('weather_agent', 'agentmesh_model_duration_count{agent="weather_agent",model=')).toBe(
+    2,
+  );
   const runs = 'http_server_request_duration_count{http_request_method="POST",http_route="/run"';
   expect(await metricOf('gateway', runs)).toBe(1);
 });

@@ -27,7 +27,12 @@ beforeAll(async () => {
   mesh = await launchMesh({
     services: stock,
     ackWaitMs: 1_000,
-    env: { GOOGLE_GEMINI_BASE_URL: model.url, GEMINI_API_KEY: 'scripted', MESH_HEALTH_PORT: '0' },
+    env: {
+      GOOGLE_GEMINI_BASE_URL: model.url,
+      GEMINI_API_KEY: 'scripted',
+      MESH_HEALTH_PORT: '0',
+      MESH_PRICES: '*=1/1',
+    },
     onLine(_service, line) {
       if (line.includes('health port is open')) ports.push(JSON.parse(line).port);
     },

@@ -96,6 +96,7 @@ export {
 export type { Signer } from './messages/signer.ts';
 export { createSigner } from './messages/signer.ts';
 export {
+  beginUnder,
   failSpan,
   linkSpan,
   recordTraceContent,

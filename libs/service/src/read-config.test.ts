@@ -39,6 +39,7 @@ describe('readConfig', () => {
       metrics: 'on',
       traces: 'off',
       traceContent: '0',
+      traceRedact: undefined,
       sessionCacheMb: 64,
       maxConcurrency: 16,
       graceMs: 25_000,
@@ -49,6 +50,13 @@ describe('readConfig', () => {
     expect(readConfig(serviceConfig, { MESH_HEALTH_PORT: '' }).healthPort).toBeUndefined();
     expect(readConfig(serviceConfig, { MESH_HEALTH_PORT: '0' }).healthPort).toBe(0);
     expect(readConfig(serviceConfig, { MESH_NAMESPACE: '' }).namespace).toBe('mesh');
+  });
+
+  it('reads a regular expression, and refuses one that fits everywhere', () => {
+    const of = (text: string) => readConfig(serviceConfig, { MESH_TRACE_REDACT: text }).traceRedact;
+    expect('of ACME and ACME'.replace(of('ACME|K-[0-9]{1,9}') ?? '', '-')).toBe('of - and -');
+    expect(() => of('(')).toThrow(/MESH_TRACE_REDACT must be a regular expression/);
+    expect(() => of('a*')).toThrow(/MESH_TRACE_REDACT must not fit an empty text/);
   });
 
   it('reads a number for each app', () => {

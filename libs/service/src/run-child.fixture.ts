@@ -42,7 +42,7 @@ async function start({ signal }: { signal: AbortSignal }): Promise<AsyncDisposab
     log.info({ port: health.port }, 'health');
   }
   if (mode === 'traces') {
-    const config = { traces: 'otlp', traceContent: '0' } as const;
+    const config = { traces: 'otlp', traceContent: '0', traceRedact: undefined } as const;
     const ids = { service: 'child', replica: 'child-1', version: '1.2.3' };
     owners.use(await startTraces({ config, ...ids, log }));
     startSpan('work', {}, () => ({ kind: 'internal', attributes: {} }))?.end();

@@ -172,6 +172,12 @@ export const serviceConfig = {
     oneOf('0', '1'),
     { default: '0' },
   ),
+  traceRedact: variable(
+    'MESH_TRACE_REDACT',
+    'regular expression of further parts that spans never hold, such as names of customers; see docs/traces.md',
+    z.string().transform(toRegExp),
+    { optional: true },
+  ),
   sessionCacheMb: variable(
     'MESH_SESSION_CACHE_MB',
     'memory for the events of sessions that are kept between turns, in MiB; 0: none',
@@ -229,6 +235,18 @@ function isArtifactPlace(text: string): boolean {
   } catch {
     return false;
   }
+}
+
+/** Reads a regular expression for a search of all its places. */
+function toRegExp(text: string, context: z.RefinementCtx): RegExp {
+  try {
+    const found = new RegExp(text, 'gu');
+    if (!''.match(found)) return found;
+    context.addIssue({ code: 'custom', message: 'must not fit an empty text' });
+  } catch {
+    context.addIssue({ code: 'custom', message: 'must be a regular expression of JavaScript' });
+  }
+  return z.NEVER;
 }
 
 /** Returns a check that refuses a text with the error that `read` throws for it. */

@@ -179,7 +179,7 @@ spec:
     - type: nats-jetstream
       metadata:
         # The headless service: KEDA asks the server that leads the consumer.
-        natsServerMonitoringEndpoint: {{ $values.nats.monitoring }}
+        natsServerMonitoringEndpoint: {{ ternary (printf "nats.%s.svc.cluster.local:8222" $.root.Release.Namespace) $values.nats.monitoring (index $values "nats-server" "enabled") }}
         account: {{ $values.nats.account | default (upper $values.mesh.namespace) }}
         stream: {{ printf "%s_%s" (upper $values.mesh.namespace) . }}
         consumer: {{ $consumer }}

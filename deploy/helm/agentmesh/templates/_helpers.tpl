@@ -21,7 +21,7 @@ helm.sh/chart: {{ printf "%s-%s" .root.Chart.Name .root.Chart.Version }}
 
 {{- /* The variables that all services have in common. */ -}}
 {{- define "agentmesh.env" -}}
-{{- $own := dict "NATS_URL" .Values.nats.url "MESH_NAMESPACE" .Values.mesh.namespace "MESH_LOG_LEVEL" "info" "MESH_LOG_FORMAT" "json" "MESH_HEALTH_HOST" "0.0.0.0" "MESH_HEALTH_PORT" "8081" "MESH_MAX_CONCURRENCY" (toString .Values.autoscaling.lagThreshold) "MESH_GRACE_MS" "25000" -}}
+{{- $own := dict "NATS_URL" (ternary "nats://nats:4222" .Values.nats.url (index .Values "nats-server" "enabled")) "MESH_NAMESPACE" .Values.mesh.namespace "MESH_LOG_LEVEL" "info" "MESH_LOG_FORMAT" "json" "MESH_HEALTH_HOST" "0.0.0.0" "MESH_HEALTH_PORT" "8081" "MESH_MAX_CONCURRENCY" (toString .Values.autoscaling.lagThreshold) "MESH_GRACE_MS" "25000" -}}
 {{- $_ := set $own "MESH_REDIS_PREFIX" (ternary "am" (printf "am-%s" .Values.mesh.namespace) (eq .Values.mesh.namespace "mesh")) -}}
 {{- toYaml (merge (deepCopy .Values.mesh.env) $own) -}}
 {{- end }}
@@ -42,11 +42,21 @@ helm.sh/chart: {{ printf "%s-%s" .root.Chart.Name .root.Chart.Version }}
       key: password
 {{- end }}
 {{- if not .python }}
+{{- if index .root.Values "redis-server" "enabled" }}
+- name: REDIS_PASSWORD
+  valueFrom:
+    secretKeyRef:
+      name: redis-{{ .user | replace "_" "-" }}
+      key: password
+- name: REDIS_URL
+  value: redis://{{ .user }}:$(REDIS_PASSWORD)@redis:6379
+{{- else }}
 - name: REDIS_URL
   valueFrom:
     secretKeyRef:
       name: redis-{{ .user | replace "_" "-" }}
       key: url
+{{- end }}
 {{- end }}
 {{- if .root.Values.ca.configMap }}
 - name: NODE_EXTRA_CA_CERTS
@@ -107,6 +117,11 @@ securityContext:
       - ALL
 {{- end }}
 
+{{- /* Tells whether a server is a part of this release: then nothing can be provisioned before the release is there. */ -}}
+{{- define "agentmesh.hasServers" -}}
+{{- if or (index .Values "nats-server" "enabled") (index .Values "redis-server" "enabled") }}yes{{ end -}}
+{{- end }}
+
 {{- /* Variables from a map, and variables from Secrets. */ -}}
 {{- define "agentmesh.moreEnv" -}}
 {{- range $name, $value := .env }}
@@ -124,6 +139,10 @@ securityContext:
 
 {{- /* Refuses services whose names or logins cannot be. */ -}}
 {{- define "agentmesh.validate" -}}
+{{- if and (index .Values "nats-server" "enabled") (ne (int .Values.provision.streamReplicas) 1) }}{{ fail "nats-server is one server: set provision.streamReplicas to 1, or run a cluster of NATS yourself" }}{{ end -}}
+{{- if and .Values.secrets.create (eq .Values.nats.login "creds") }}{{ fail "secrets.create makes passwords and no accounts as JWTs: set nats.login to password, or make the Secrets yourself" }}{{ end -}}
+{{- if and .Values.secrets.create (not (index .Values "redis-server" "enabled")) }}{{ fail "secrets.create makes passwords, and the Redis that you run has its own: set redis-server.enabled, or make the Secrets yourself" }}{{ end -}}
+{{- if and .Values.secrets.create (not (index .Values "nats-server" "enabled")) }}{{ fail "secrets.create makes passwords, and the NATS that you run has its own: set nats-server.enabled, or make the Secrets yourself" }}{{ end -}}
 {{- $names := list "gateway" "keeper" "provision" "mesh" "nats" "redis" -}}
 {{- range .Values.agents -}}
 {{- $name := .service | default (.name | replace "_" "-") -}}

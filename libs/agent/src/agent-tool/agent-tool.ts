@@ -25,6 +25,7 @@ import {
   type ToolParameters,
   toGenaiSchema,
 } from '../schema/schema.ts';
+import { startAgentSpan } from '../telemetry/agent-span.ts';
 import { ToolArgumentsError } from '../tools/function-tool.ts';
 import { type AgentAnswer, type OpenCall, readAnswer } from './agent-answer.ts';
 import { openSession } from './child-session.ts';
@@ -233,6 +234,8 @@ async function askHere(agent: BaseAgent, message: Content, toolContext: Context)
     state: pickScopes(toolContext.state.toRecord(), ['session']),
   });
   const answer = answerToQuestion(session.events, toolContext);
+  const { attempt } = context;
+  using span = startAgentSpan(agent.name, { session, invocationId, carrier, attempt, abortSignal });
   const events = runInvocation({
     agent,
     session,
@@ -243,7 +246,7 @@ async function askHere(agent: BaseAgent, message: Content, toolContext: Context)
     isChecked: answer !== undefined,
     newMessage: answer ?? message,
     runConfig,
-    carrier,
+    carrier: span?.carrier ?? carrier,
     pluginManager,
     caller: context.caller,
     ...(transfers && { transfers: withoutHandOver(transfers) }),
@@ -255,7 +258,12 @@ async function askHere(agent: BaseAgent, message: Content, toolContext: Context)
     ...(context.onFailure && { onFailure: context.onFailure }),
   });
   const forward = observe && forwardEvents(functionCallId, observe);
-  for await (const event of events) forward?.(event);
+  try {
+    for await (const event of events) forward?.(event);
+  } catch (thrown) {
+    span?.fail(thrown);
+    throw thrown;
+  }
   return readAnswer(agent, newestRun(session.events, invocationId), session.events);
 }
 

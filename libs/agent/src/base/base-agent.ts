@@ -6,6 +6,7 @@ import { logIndex } from '../events/log-index.ts';
 import { identify } from '../journal/heard-events.ts';
 import { isRunOver, journalOf, turnOf } from '../journal/journal.ts';
 import { setStepMark } from '../journal/step-mark.ts';
+import { type AgentSpan, startAgentSpan } from '../telemetry/agent-span.ts';
 import { callAfter, callBefore, isAnswered } from './agent-callbacks.ts';
 import type { BaseCodeExecutor } from './base-code-executor.ts';
 import {
@@ -178,22 +179,34 @@ export abstract class BaseAgent<C extends BaseAgentConfig = BaseAgentConfig> {
    */
   async *runAsync(parent: InvocationContext): AsyncGenerator<Event, void, void> {
     const isChild = parent.agent !== this && parent.agent.orchestrates;
-    const context = this.#contextIn(parent, isChild);
+    const own = this.#contextIn(parent, isChild);
     await breathe();
-    if (isChild && isRunOver(context, parent.path)) return;
-    const { start, events } = turnOf(context);
-    const before = await callBefore(context, start, events);
-    if (before) yield this.#stamp(context, before);
-    if (before?.content || isAnswered(context, start)) return;
-    if (context.endInvocation) return;
-    const work = this.hasOwnCode ? this.#replay(context) : this.runAsyncImpl(context);
-    for await (const event of work) yield this.#stamp(context, event);
-    if (context.endInvocation || (this.orchestrates && context.isPaused)) return;
-    const after = await callAfter(context, start);
-    if (after) yield this.#stamp(context, after);
-    // Only callbacks and user code transfer the conversation without the knowledge of the agent's own work.
-    if (!after && !context.isFiltered && context.transferTo === undefined) return;
-    for await (const event of this.handOver(context)) yield this.#stamp(context, event);
+    if (isChild && isRunOver(own, parent.path)) return;
+    using span = this.#startSpan(parent);
+    const context = span ? own.with({ carrier: span.carrier }) : own;
+    try {
+      const { start, events } = turnOf(context);
+      const before = await callBefore(context, start, events);
+      if (before) yield this.#stamp(context, before);
+      if (before?.content || isAnswered(context, start)) return;
+      if (context.endInvocation) return;
+      const work = this.hasOwnCode ? this.#replay(context) : this.runAsyncImpl(context);
+      for await (const event of work) yield this.#stamp(context, event);
+      if (context.endInvocation || (this.orchestrates && context.isPaused)) return;
+      const after = await callAfter(context, start);
+      if (after) yield this.#stamp(context, after);
+      // Only callbacks and user code transfer the conversation without the knowledge of the agent's own work.
+      if (!after && !context.isFiltered && context.transferTo === undefined) return;
+      for await (const event of this.handOver(context)) yield this.#stamp(context, event);
+    } catch (thrown) {
+      span?.fail(thrown);
+      throw thrown;
+    }
+  }
+
+  /** The agent that a run, an ask or a runner began with has its span already, and a remote agent has it elsewhere. */
+  #startSpan(parent: InvocationContext): AgentSpan | undefined {
+    return parent.agent === this || this.isRemote ? undefined : startAgentSpan(this.name, parent);
   }
 
   #contextIn(parent: InvocationContext, isChild: boolean): InvocationContext {

@@ -1,4 +1,4 @@
-import { MeshError } from '@agentmesh/protocol';
+import { beginUnder, MeshError } from '@agentmesh/protocol';
 import type { LlmRequest } from '../base/base-llm.ts';
 import { appendInstructions } from '../base/base-llm.ts';
 import type { BaseTool } from '../base/base-tool.ts';
@@ -63,7 +63,7 @@ export async function buildRequest(
   appendInstructions(request, instructions);
   for (const toolset of agent.toolsets) await toolset.processLlmRequest(toolContext, request);
   for (const tool of Object.values(toolsDict)) {
-    await tool.processLlmRequest({ toolContext, llmRequest: request });
+    await beginUnder(context.carrier, () => tool.processLlmRequest({ toolContext, llmRequest: request }));
   }
   agent.codeExecutor?.processLlmRequest(request);
   return request;

@@ -16,6 +16,7 @@ import {
   overLimitCode,
 } from '../events/event.ts';
 import { describeFailure } from '../models/model-failure.ts';
+import { measure } from '../telemetry/measure.ts';
 import { buildRequest, type StepTools } from './build-request.ts';
 import type { LlmAgent } from './llm-agent.ts';
 import { isFrameworkTool } from './next-step.ts';
@@ -92,15 +93,19 @@ async function* askModel(
   }
   const { abortSignal, runConfig, pluginManager } = invocation;
   const span = startModelSpan(invocation, request, agent.llm);
+  const time = measure('agentmesh.model.duration', { agent: agent.name, model: request.model });
   try {
     const stream = runConfig.streamingMode === 'sse';
     for await (const response of agent.llm.generateContentAsync(request, stream, abortSignal)) {
       noteAnswer(span, response);
+      // The last response is the whole answer: the time of its reader does not count.
+      if (!response.partial) time.end(response.errorCode === undefined ? 'completed' : 'failed');
       yield { response };
     }
   } catch (thrown) {
     failSpan(span, thrown);
     abortSignal?.throwIfAborted();
+    time.end('failed');
     const error = thrown instanceof Error ? thrown : new Error(String(thrown), { cause: thrown });
     const { invocationId, session } = invocation;
     const ids = { agent: agent.name, invocationId, sessionId: session.id };

@@ -18,6 +18,7 @@ import {
   inputEvent,
 } from '../questions/questions.ts';
 import { toAnswerSchema } from '../schema/answer-schema.ts';
+import { measure } from '../telemetry/measure.ts';
 import type { StepTools } from './build-request.ts';
 import type { LlmAgent } from './llm-agent.ts';
 import { runTool, type ToolOutcome } from './run-tool.ts';
@@ -227,18 +228,22 @@ async function* converse(
   { invocation, report, ...options }: Conversation,
 ): AsyncGenerator<Event, ToolOutcome, void> {
   using span = startToolSpan(tool, invocation, options.functionCallId, args);
+  const time = measure('agentmesh.tool.duration', { agent: agent.name, name: tool.name });
   const context = new Context(originOf(span?.invocation ?? invocation), options);
   const run = runTool(tool, args, context, agent);
   try {
     for (let n = 1; ; n += 1) {
       const step = await run.next();
       if (step.done) {
+        const { failed, response } = step.value;
+        time.end(failed ? 'failed' : response ? 'completed' : 'pending');
         span?.end(step.value);
         return step.value;
       }
       yield report(step.value, n);
     }
   } catch (thrown) {
+    if (!invocation.abortSignal?.aborted) time.end('failed');
     span?.fail(thrown);
     throw thrown;
   } finally {

@@ -1,4 +1,4 @@
-import { MeshError, unlessAborted } from '@agentmesh/protocol';
+import { beginUnder, MeshError, unlessAborted } from '@agentmesh/protocol';
 import { askPerson, isCredentialFailure } from '../auth/credential-steps.ts';
 import type { BaseTool } from '../base/base-tool.ts';
 import { asList, firstResult } from '../base/callbacks.ts';
@@ -102,20 +102,28 @@ async function* orFailed(
 /**
  * Runs a tool without callbacks. Yields the progress of a tool that is a generator; results are JSON objects.
  *
+ * @param carrier the headers that name the span of the call; default: those of the invocation
  * @throws any error of the tool
  */
 export async function* executeTool(
   tool: BaseTool,
   args: Json,
   context: Context,
+  carrier?: Readonly<Record<string, string>>,
 ): AsyncGenerator<Json, ToolOutcome, void> {
-  const work = await beginTool(tool, args, context);
+  const work = await beginTool(tool, args, context, carrier);
   return isProgress(work) ? yield* work : work;
 }
 
-async function beginTool(tool: BaseTool, args: Json, context: Context): Promise<ToolWork> {
+async function beginTool(
+  tool: BaseTool,
+  args: Json,
+  context: Context,
+  carrier: Readonly<Record<string, string>> = context.invocationContext?.carrier ?? {},
+): Promise<ToolWork> {
   const { abortSignal } = context;
-  const result = await unlessAborted(tool.runAsync({ args, toolContext: context }), abortSignal);
+  const running = beginUnder(carrier, () => tool.runAsync({ args, toolContext: context }));
+  const result = await unlessAborted(running, abortSignal);
   return isGenerator(result) ? progressOf(tool, result, abortSignal) : firstWord(tool, result);
 }
 

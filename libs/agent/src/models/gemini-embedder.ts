@@ -1,4 +1,4 @@
-import { assertOptions, MeshError, type OptionNames } from '@agentmesh/protocol';
+import { assertOptions, failSpan, MeshError, type OptionNames, startSpan } from '@agentmesh/protocol';
 import type { GoogleGenAI, GoogleGenAIOptions, HttpRetryOptions } from '@google/genai';
 import type { Embedder } from '../memory/embedder.ts';
 import { isApiError, loadGenAi } from '../schema/genai.ts';
@@ -51,6 +51,32 @@ export class GeminiEmbedder implements Embedder {
   }
 
   async embed(
+    texts: readonly string[],
+    purpose: 'query' | 'document',
+    signal?: AbortSignal,
+  ): Promise<Float32Array[]> {
+    const { model, dimensions, client } = this.#options;
+    // Memory services know nothing of the work that uses them: the span is below the active one.
+    const span = startSpan(`embeddings ${model}`, {}, () => ({
+      kind: 'client',
+      attributes: {
+        'gen_ai.operation.name': 'embeddings',
+        'gen_ai.provider.name': client?.vertexai ? 'gcp.vertex_ai' : 'gcp.gemini',
+        'gen_ai.request.model': model,
+        'gen_ai.embeddings.dimension.count': dimensions,
+      },
+    }));
+    try {
+      return await this.#embed(texts, purpose, signal);
+    } catch (thrown) {
+      failSpan(span, thrown);
+      throw thrown;
+    } finally {
+      span?.end();
+    }
+  }
+
+  async #embed(
     texts: readonly string[],
     purpose: 'query' | 'document',
     signal?: AbortSignal,

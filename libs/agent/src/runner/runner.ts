@@ -24,6 +24,7 @@ import { SessionCache } from '../sessions/session-cache.ts';
 import { noSession } from '../sessions/session-errors.ts';
 import { rewindSession } from '../sessions/session-history.ts';
 import type { SessionService } from '../sessions/session-service.ts';
+import { startAgentSpan } from '../telemetry/agent-span.ts';
 import { type App, assertResumability, notResumable, type ResumabilityConfig } from './app.ts';
 import { closeToolsets } from './close-toolsets.ts';
 import { oneAtATime } from './one-at-a-time.ts';
@@ -170,6 +171,8 @@ export class Runner {
     if (!session) throw noSession({ appName, userId, sessionId });
     // This end is recorded when the caller stops reading before the end of the run.
     let end: RunEnd = { status: 'failed', error: stoppedReading };
+    const { abortSignal } = request;
+    using span = startAgentSpan(agent.name, { session, ...run, carrier: {}, attempt: 1, abortSignal });
     try {
       for await (const event of runInvocation({
         agent,
@@ -182,6 +185,7 @@ export class Runner {
         runConfig: config,
         contextCompactors: this.#compactors,
         ...rest,
+        ...(span && { carrier: span.carrier }),
         ...this.#services(),
       })) {
         if (event.author !== 'user') yield event;
@@ -189,7 +193,8 @@ export class Runner {
       end = { status: 'completed' };
       this.#sessionCache.keep(session);
     } catch (error) {
-      const isAborted = request.abortSignal?.aborted === true;
+      const isAborted = abortSignal?.aborted === true;
+      span?.fail(error);
       const failure = isAborted ? aborted : MeshError.from(error, `agent ${agent.name} failed`).toWire();
       end = { status: 'failed', error: failure };
       if (!isAborted) throw error;

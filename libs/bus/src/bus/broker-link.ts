@@ -43,7 +43,10 @@ export interface Delivery extends Packet {
 }
 
 /** A message in a stream of work, read without taking it from its queue. */
-export type StoredPacket = Packet & Pick<Delivery, 'key' | 'place'>;
+export interface StoredPacket extends Packet, Pick<Delivery, 'key' | 'place'> {
+  /** The time at which it was stored, in epoch ms. */
+  readonly storedAt: number;
+}
 
 /** One work queue, as a replica reads it. */
 export interface WorkSource {
@@ -124,6 +127,8 @@ export interface BrokerLink {
    * connection does not work on.
    */
   ackFloor(queue: QueueName): Promise<number | undefined>;
+  /** Acknowledges the message with this number, which was not delivered to this connection. */
+  ackStored(queue: QueueName, place: number): void;
 
   /** @param onlyIfAbsent true to write nothing where the key has a card, or the mark of its removal */
   putCard(key: string, bytes: Uint8Array, onlyIfAbsent?: boolean): Promise<void>;

@@ -30,6 +30,12 @@ export interface WorkItem extends Message {
 /** A message in a stream of work, read without taking it from its queue. */
 export type StoredItem = Message & Pick<WorkItem, 'key' | 'place'>;
 
+/** A run command that the server keeps, counts as acknowledged, and will not deliver. */
+export interface GhostItem extends StoredItem {
+  /** Removes the command, by its acknowledgement. A server may keep it all the same. */
+  drop(): void;
+}
+
 /**
  * The result of working on an item: the item is done; the queue delivers it again (to any replica) after
  * `delayMs`; or a later delivery has taken the item over, and the handler of that delivery decides.
@@ -87,6 +93,17 @@ export interface ServeOptions {
    * Default 64.
    */
   maxInFlight?: number;
+  /** As {@link Served.setWeight}; default 1. */
+  weight?: number;
+}
+
+/** Requests that this replica answers, with the part of them that it gets. */
+export interface Served extends Started {
+  /**
+   * Changes the part of the requests that this replica gets: each request goes to one member of the group by chance,
+   * and a weight of 3 is three members. 0: none. Requests in hand are answered.
+   */
+  setWeight(weight: number): Promise<void>;
 }
 
 export interface ConsumeOptions {
@@ -182,7 +199,7 @@ export interface Bus extends AsyncDisposable {
    */
   request(subject: string, payload: unknown, options?: RequestOptions): AsyncIterable<ReceivedFrame>;
   /** Answers requests; the replicas share them (queue group). */
-  serve(subject: string, handler: RequestHandler, options?: ServeOptions): Promise<Started>;
+  serve(subject: string, handler: RequestHandler, options?: ServeOptions): Promise<Served>;
 
   /** Puts a message on a work queue. Once the promise has resolved, the message survives every crash. */
   enqueue(subject: string, payload: unknown, options: EnqueueOptions): Promise<{ duplicate: boolean }>;
@@ -204,6 +221,14 @@ export interface Bus extends AsyncDisposable {
    * @throws MeshError `permission_denied` for a service without the right to read the stream of runs
    */
   earlierRuns(session: string, before: number, agents?: readonly string[]): AsyncIterable<StoredItem>;
+  /**
+   * Yields the ghosts among the run commands of an agent whose queue this process works on, in order of acceptance: a
+   * killed server may begin its numbers anew, and then takes new commands for old ones.
+   *
+   * @param maxAgeMs the age up to which a ghost is yielded, in ms
+   * @throws MeshError `permission_denied` for a service without the right to read the stream of runs
+   */
+  ghostRuns(agent: string, maxAgeMs: number): AsyncIterable<GhostItem>;
   /**
    * Works on the updates of the long-running calls of the agent's service, as {@link Bus.consumeRuns} does on
    * runs.
@@ -248,11 +273,11 @@ export interface Bus extends AsyncDisposable {
    */
   isServed(name: string): Promise<boolean>;
   /**
-   * Returns the versions of the replicas of a service that answer a ping within 500 ms.
+   * Returns the versions of the replicas of a service that answer a ping within 500 ms, with their number.
    *
    * @throws MeshError `unavailable` while this process has no connection
    */
-  versionsOf(name: string): Promise<ReadonlySet<string>>;
+  versionsOf(name: string): Promise<ReadonlyMap<string, number>>;
   /**
    * Tells whether the server knows no connection of a registered replica: its process is dead, or cut off. A
    * paused process keeps its connection, so it is not gone. Also false for five seconds after this process has

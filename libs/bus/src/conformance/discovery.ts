@@ -96,16 +96,23 @@ export function describeDiscovery({ connect, openLink, provision, kill, name }: 
   describe('the services protocol', () => {
     it('tells the versions of the replicas that are up', async () => {
       const [service, asker] = [name('service'), await connect('asker')];
-      expect(await asker.versionsOf(service)).toEqual(new Set());
+      expect(await asker.versionsOf(service)).toEqual(new Map());
       const replica = async (version: string) => {
         const bus = await connect('replica');
         const info = { kind: 'agent', name: service, version, description: '' } as const;
         return { bus, started: await bus.register(info, []) };
       };
       await replica('1.0.0');
+      await replica('1.0.0');
       const stopping = await replica('2.0.0');
       const killed = await replica('3.0.0');
-      expect(await asker.versionsOf(service)).toEqual(new Set(['1.0.0', '2.0.0', '3.0.0']));
+      expect(await asker.versionsOf(service)).toEqual(
+        new Map([
+          ['1.0.0', 2],
+          ['2.0.0', 1],
+          ['3.0.0', 1],
+        ]),
+      );
       await stopping.started.stop();
       await kill(killed.bus);
       await until(async () => (await asker.versionsOf(service)).size === 1);

@@ -32,6 +32,7 @@ import { request } from '../requests/request.ts';
 import { serve } from '../requests/serve.ts';
 import { consume, type WorkHandler } from '../work/consume.ts';
 import { earlierRuns } from '../work/earlier-runs.ts';
+import { createGhostReader } from '../work/ghost-runs.ts';
 
 /** The longest time for which a bus that closes waits for the removal of large payloads, in ms. */
 const removalMs = 1_000;
@@ -112,7 +113,8 @@ export function createBus(parts: BusParts): Bus {
 
     async serve(subject, handler, options) {
       await whenConnected(link);
-      return keep(serve(shared, subject, handler, options));
+      const served = await serve(shared, subject, handler, options);
+      return { ...(await keep(Promise.resolve(served))), setWeight: served.setWeight };
     },
 
     async enqueue(subject, payload, { messageId, headers, saysWhenAlone = false }) {
@@ -140,6 +142,7 @@ export function createBus(parts: BusParts): Bus {
 
     earlierRuns: (session, before, agents) =>
       earlierRuns({ link, claims, subjects }, { session, before, agents }),
+    ghostRuns: createGhostReader({ link, claims, subjects }),
     consumeRuns: (name, handler, options) => work({ kind: 'run', name }, handler, options),
     consumeOperations: (name, handler, options) => work({ kind: 'operation', name }, handler, options),
     consumeJobs: (name, handler, options) => work({ kind: 'job', name }, handler, options),

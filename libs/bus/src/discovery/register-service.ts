@@ -155,13 +155,17 @@ function readJson(bytes: Uint8Array): unknown {
 }
 
 /** Returns the versions of all replicas of a service. See `Bus.versionsOf`. */
-export async function versionsOf(inbox: Inbox, caller: string, name: string): Promise<ReadonlySet<string>> {
+export async function versionsOf(
+  inbox: Inbox,
+  caller: string,
+  name: string,
+): Promise<ReadonlyMap<string, number>> {
   const ping: Packet = {
     subject: `$SRV.PING.${assertServiceName(name)}`,
     headers: { [header.caller]: caller },
     bytes: new Uint8Array(),
   };
-  const versions = new Set<string>();
+  const versions = new Map<string, number>();
   const over = Promise.withResolvers<void>();
   const close = await inbox.call(ping, {
     onPacket({ bytes, noResponders }) {
@@ -169,7 +173,7 @@ export async function versionsOf(inbox: Inbox, caller: string, name: string): Pr
       else {
         // A program in another language may answer anything.
         const { data } = pingSchema.safeParse(readJson(bytes));
-        if (data) versions.add(data.version);
+        if (data) versions.set(data.version, (versions.get(data.version) ?? 0) + 1);
       }
     },
     onFail: over.reject,

@@ -92,6 +92,7 @@ export function createMemoryLink(hub: HubParts, subjects: Subjects, service: str
     },
     // An acknowledged message is not there any more.
     ackFloor: async () => undefined,
+    ackStored: () => {},
     isSlowWithPatterns: false,
     tellsAbsence: true,
     nextWork: async (_kind, subject, from) => hub.queues.next(subject, from),

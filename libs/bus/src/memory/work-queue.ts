@@ -7,6 +7,7 @@ interface Item {
   packet: Packet;
   seq: number;
   key: string;
+  storedAt: number;
   attempt: number;
   /** The connection that works on the item, as any object that stands for it. */
   owner: object | undefined;
@@ -123,7 +124,15 @@ export function createWorkQueues(): WorkQueues {
       if (isDuplicate(packet.headers[header.messageId])) return { duplicate: true };
       const seq = ++lastSeq;
       const key = `${Date.now()}000000-${seq}`;
-      items.set(seq, { packet: saysTrue(packet), seq, key, attempt: 0, owner: undefined, timer: undefined });
+      items.set(seq, {
+        packet: saysTrue(packet),
+        seq,
+        key,
+        storedAt: Date.now(),
+        attempt: 0,
+        owner: undefined,
+        timer: undefined,
+      });
       match();
       return { duplicate: false };
     },
@@ -152,7 +161,7 @@ export function createWorkQueues(): WorkQueues {
     },
     next(subject, from) {
       const item = under(subject).find(({ seq }) => seq >= from);
-      return item && { ...item.packet, key: item.key, place: item.seq };
+      return item && { ...item.packet, key: item.key, place: item.seq, storedAt: item.storedAt };
     },
     count: (subject) => under(subject).length,
     remove(subject) {

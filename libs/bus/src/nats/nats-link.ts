@@ -82,6 +82,10 @@ export function createNatsLink({ connection, subjects, inbox, onError }: NatsLin
     nextWork: (kind, subject, from) => nextStored(api, { stream: subjects.workStream(kind), subject, from }),
     // A service may ask for the consumers that it uses.
     ackFloor: async (queue) => (opened.has(keyOf(queue)) ? await ackFloor(api, subjects, queue) : undefined),
+    ackStored({ kind, name }, place) {
+      const queue = `${subjects.workStream(kind)}.${subjects.workConsumer(name)}`;
+      if (status.connected) connection.publish(`$JS.ACK.${queue}.1.${place}.0.0.0`, '+ACK');
+    },
     objects: (bucket, isWrittenOnce = false) =>
       openObjects({ connection, link, bucket, isWrittenOnce, expectDenied: status.expectDenied }),
     records: (bucket) => openRecords(connection, link, bucket, status.expectDenied),

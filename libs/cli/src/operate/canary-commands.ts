@@ -18,14 +18,15 @@ export const canaryCommands: Commands = {
   },
   'canary set': {
     usage: '<agent> <version> <percent>',
-    meaning: 'gives a version of an agent the runs of a share of the sessions, from 0 to 100 percent',
+    meaning:
+      'gives a version of an agent the runs of a share of the sessions, from 0 to 100 percent, and of the asks',
     options: [
       {
         flags: '--pinned',
         meaning: 'answers to a question go to the version that asked, whatever the share',
       },
     ],
-    more: 'Start replicas of the version (MESH_VERSION) before or after; without any, the others take the runs. The share is of runs alone: asks of the agent, also by other agents (AgentTool), go to any replica. docs/operations.md has the steps.',
+    more: 'Start replicas of the version (MESH_VERSION) before or after; without any, the others take the runs. Asks of the agent, also by other agents (AgentTool), have the same share, by chance and not by session. docs/operations.md has the steps.',
     async run([agent = '', version = '', share = ''], around, options) {
       if (!/^\d{1,3}(\.\d+)?$/.test(share) || Number(share) > 100)
         throw new Misuse(`${JSON.stringify(share)} is no share; write a number from 0 to 100`);
@@ -38,7 +39,7 @@ export const canaryCommands: Commands = {
       const isAlone = isUp && up.every((each) => each.version === version);
       return {
         lines: [
-          `version ${version} of ${agent} gets the runs of ${canary.percent} % of the sessions; asks of ${agent} go to any replica, whatever the share`,
+          `version ${version} of ${agent} gets the runs of ${canary.percent} % of the sessions, and about as many of the asks`,
           ...(isAlone
             ? [
                 `all replicas of ${agent} have version ${version}: they take all its runs; start replicas of another version, or: agentmesh canary end ${agent}`,

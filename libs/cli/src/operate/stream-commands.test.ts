@@ -3,7 +3,7 @@ import { expect, it } from 'vitest';
 import { sweepReport } from './stream-commands.ts';
 
 const { workStream } = subjects();
-const none = { removed: 0, requeued: 0, unclear: 0, phantoms: 0 };
+const none = { removed: 0, requeued: 0, unclear: 0, phantoms: 0, behind: 0 };
 
 it('reports only queues in which the sweep found something, and each message that it left', () => {
   const swept = [
@@ -19,7 +19,7 @@ it('reports only queues in which the sweep found something, and each message tha
   };
   const lines = sweepReport({ swept, unclear: [ghost], payloads: 2 }, workStream);
   expect(lines.slice(0, 3)).toEqual([
-    'run  two  removed: 3  requeued: 0  unclear: 1  phantoms: 0',
+    'run  two  removed: 3  requeued: 0  unclear: 1  phantoms: 0  behind: 0',
     'large payloads  removed: 2',
     'unclear  mesh.v1.agent.two.run.s  message 12 of MESH_RUN  stored 120 min ago',
   ]);

@@ -38,6 +38,19 @@ mesh: { namespace: ${namespace} }
 ${single('gateway', gateway ? partsOf(gateway) : [])}${single('keeper', keeper ? partsOf(keeper) : ['enabled: false'])}${single('provision', provisionParts)}${list('agents', of('agent'))}${list('tools', of('tool'))}`;
 }
 
+/** Returns the values that make the servers a part of the release, with the rights of all services. */
+export function helmServers(servers: { nats: string; redisUsers: string; redisStart: string }): string {
+  const block = (text: string) => `|\n${text.trimEnd().replace(/^(?=.)/gm, '    ')}\n`;
+  return `# One server of NATS and one of Redis in the release, and passwords that the chart makes.
+secrets: { create: true }
+provision: { streamReplicas: 1 }
+nats-server:
+  enabled: true
+  config: ${block(servers.nats)}redis-server:
+  enabled: true
+  users: ${block(servers.redisUsers)}  start: ${block(servers.redisStart)}`;
+}
+
 function entry(
   { name, manifest, isPython }: DeployedService,
   parts: readonly string[],

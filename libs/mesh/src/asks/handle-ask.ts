@@ -30,6 +30,7 @@ import { inArtifactSession } from '../artifacts/artifact-session.ts';
 import { fencedSessions, tokenOf } from '../fencing/fenced-sessions.ts';
 import { keepAlive } from '../fencing/keep-alive.ts';
 import { operationSubjects } from '../mesh/addressed-call.ts';
+import { countCanaryAsk } from '../mesh/canary-figures.ts';
 import type { Mesh } from '../mesh/mesh.ts';
 import { askIds, createTally, logTakeover, type Tally, withOutcome } from '../mesh/outcomes.ts';
 import type { ServedAgent } from '../mesh/served-agent.ts';
@@ -72,7 +73,10 @@ function logged(served: ServedAgent, request: IncomingRequest, ask: Ask): AsyncG
   const { app, session, invocationId } = ask.parent ?? ask.step ?? { ...ask, invocationId: undefined };
   const about = { agent, app, session, invocationId, callId: ask.parent?.callId };
   const tally = createTally('ask', agent.name, { ...about, headers: request.headers });
-  return withOutcome(mesh.log, tally, ids, answerAsk(served, request, ask, tally));
+  const ended = (outcome: string) => {
+    if (outcome !== 'cancelled') countCanaryAsk(served, app, tally, outcome === 'failed');
+  };
+  return withOutcome(mesh.log, tally, ids, answerAsk(served, request, ask, tally), ended);
 }
 
 function readAsk({ agent }: ServedAgent, request: IncomingRequest): Ask {

@@ -196,6 +196,7 @@ async function doWork(
   const run = runTool(tool, order.call, services, signal, {
     attempt: number,
     caller,
+    carrier: attempt.headers,
     ...(lastProgress && { lastProgress }),
   });
   try {

@@ -24,6 +24,8 @@ import type { Mesh } from '../mesh/mesh.ts';
 export interface CallFacts extends Pick<ContextOptions, 'attempt' | 'lastProgress'> {
   /** The authenticated caller who began the run. */
   caller?: Caller | undefined;
+  /** The headers that name the span of the call. */
+  carrier?: Headers | undefined;
 }
 
 /**
@@ -54,7 +56,9 @@ export async function* runTool(
 ): AsyncGenerator<Record<string, unknown>, ToolResult, void> {
   const toolContext = contextOf(call, services, abortSignal, about);
   const { actions } = toolContext;
-  const run = withCredentials(tool, toolContext, () => executeTool(tool, call.args, toolContext));
+  const run = withCredentials(tool, toolContext, () =>
+    executeTool(tool, call.args, toolContext, about.carrier),
+  );
   try {
     for (;;) {
       const step = await run.next();
@@ -96,7 +100,7 @@ function contextOf(
   call: ToolCall,
   services: InvocationServices,
   abortSignal: AbortSignal,
-  { caller, ...about }: CallFacts,
+  { caller, carrier: _carrier, ...about }: CallFacts,
 ): Context {
   const { toolConfirmation, inputResponse, answers, hasSignIn, callEventId } = call;
   const { callId = newFunctionCallId() } = call;

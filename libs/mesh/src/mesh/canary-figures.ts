@@ -17,20 +17,36 @@ export interface VersionFigures extends Partial<VersionRuns> {
  * waits for it: a run that cannot be counted is missing in the figures alone.
  */
 export function countCanaryRun(
-  {
-    mesh: { bus, sessions, log },
-    agent,
-    version = unknownVersion,
-  }: Pick<ServedAgent, 'mesh' | 'agent' | 'version'>,
+  served: CountingAgent,
   app: string,
   { attempt, fields }: Pick<Tally, 'attempt' | 'fields'>,
   isFailed: boolean,
 ): void {
-  const canary = bus.directory.canary(agent.name);
   // A delivery without an attempt did no work.
-  if (!canary || attempt === undefined) return;
+  if (attempt !== undefined) count(served, app, { isFailed, ms: fields().durationMs });
+}
+
+/** Counts an ask that this process has answered, as {@link countCanaryRun} does for a run. */
+export function countCanaryAsk(
+  served: CountingAgent,
+  app: string = served.app ?? served.agent.name,
+  { fields }: Pick<Tally, 'fields'>,
+  isFailed: boolean,
+): void {
+  count(served, app, { isFailed, ms: fields().durationMs });
+}
+
+type CountingAgent = Pick<ServedAgent, 'mesh' | 'agent' | 'version' | 'app'>;
+
+function count(
+  { mesh: { bus, sessions, log }, agent, version = unknownVersion }: CountingAgent,
+  app: string,
+  ended: { isFailed: boolean; ms: number },
+): void {
+  const canary = bus.directory.canary(agent.name);
+  if (!canary) return;
   sessions.overview
-    .countRun({ app, agent: agent.name, since: canary.since }, { version, isFailed, ms: fields().durationMs })
+    .countRun({ app, agent: agent.name, since: canary.since }, { version, ...ended })
     .catch((error: unknown) => log.debug({ err: error }, 'the figures of the canary lack a run'));
 }
 

@@ -4,6 +4,7 @@ import { until } from '@agentmesh/testing';
 import { describe, expect, it } from 'vitest';
 import { startRun } from '../client/start-run.ts';
 import { memoryMesh } from '../harness.fixture.ts';
+import type { Mesh } from '../mesh/mesh.ts';
 import { wantedQueues } from './consume-runs.ts';
 import { serveAgent } from './serve-agent.ts';
 
@@ -39,9 +40,17 @@ class VersionedAgent extends BaseAgent {
     yield createEvent({
       invocationId,
       author: this.name,
-      content: { role: 'model', parts: [{ text: 'hi' }] },
+      content: { role: 'model', parts: [{ text: this.description.slice('is '.length) }] },
     });
   }
+}
+
+/** Asks the desk, and returns the version that answered: its description. */
+async function askDesk({ bus }: Mesh): Promise<unknown> {
+  const request = { message: { role: 'user', parts: [{ text: 'hi' }] } };
+  for await (const frame of bus.request(names.agentAsk('desk'), request))
+    if (frame.type === 'result') return (frame.data as { text: string }).text;
+  return undefined;
 }
 
 describe('replicas of two versions', () => {
@@ -90,6 +99,31 @@ describe('replicas of two versions', () => {
     mesh.hub.kill(mesh.next.bus);
     expect(new Set(await mesh.versions())).toEqual(new Set(['1.0.0']));
   }, 30_000);
+
+  it('share the asks as the canary says, and any version answers while another is gone', async () => {
+    const mesh = await world();
+    const { client } = mesh;
+    const versions = async () => {
+      const answers: unknown[] = [];
+      // A replica answers 64 at once.
+      while (answers.length < 200)
+        answers.push(...(await Promise.all(Array.from({ length: 50 }, () => askDesk(client)))));
+      return answers.filter((each) => each === '2.0.0').length / answers.length;
+    };
+    await mesh.set(100, { pinned: true });
+    await until(async () => (await versions()) === 1, { timeoutMs: 10_000 });
+    await mesh.set(0);
+    await until(async () => (await versions()) === 0, { timeoutMs: 10_000 });
+    await mesh.set(10);
+    // Five standard deviations of 200 draws, and no even parts.
+    await until(async () => Math.abs((await versions()) - 0.1) < 0.107, { timeoutMs: 10_000 });
+    expect(await versions()).toBeLessThan(0.3);
+    await mesh.set(100);
+    await until(async () => (await versions()) === 1, { timeoutMs: 10_000 });
+    mesh.hub.kill(mesh.next.bus);
+    await until(async () => (await askDesk(client).catch(() => 'nobody')) === '1.0.0', { timeoutMs: 10_000 });
+    expect(await versions()).toBe(0);
+  }, 60_000);
 
   it('a canary changes the card when all sessions are its own', async () => {
     const mesh = await world();

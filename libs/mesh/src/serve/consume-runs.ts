@@ -1,6 +1,7 @@
 import type { Started, WorkItem, WorkOutcome } from '@agentmesh/bus';
 import { type Canary, canaryQueue, MeshError } from '@agentmesh/protocol';
 import type { Mesh } from '../mesh/mesh.ts';
+import { bothLooks, slowlyLowered, wantedWeight } from './weigh-asks.ts';
 
 /** Average time between two looks for the versions that are up, while an agent has a canary, in ms. */
 const lookMs = 1_000;
@@ -12,23 +13,27 @@ export interface RunConsumer {
   version: string;
   /** Number of runs that the replica takes from one queue at once. */
   slots: number;
+  /** Changes the replica's part of the asks. */
+  setWeight(weight: number): Promise<void>;
 }
 
 /**
  * Takes the runs of an agent: from its queue, and while the agent has a canary from the queue of this replica's
  * version. When no replica of the other version is up, it takes from both, so no run waits for a version that is gone.
+ * The same looks decide the replica's part of the asks.
  *
  * @throws MeshError `failed_precondition` when the queue was not provisioned
  */
 export async function consumeRuns(
   { bus, subjects, log }: Pick<Mesh, 'bus' | 'subjects' | 'log'>,
-  { agent, version, slots }: RunConsumer,
+  { agent, version, slots, setWeight }: RunConsumer,
   handler: (item: WorkItem) => Promise<WorkOutcome>,
 ): Promise<Started> {
   const consumers = new Map<string, Started>();
   const leaving = new Set<Promise<void>>();
   /** The versions that answered at the last look. A replica on a busy machine may miss one look. */
-  let answered: ReadonlySet<string> = new Set();
+  let answered: ReadonlyMap<string, number> = new Map();
+  const asks = slowlyLowered(setWeight);
   let seen = bus.directory.canary(agent);
   let timer: NodeJS.Timeout | undefined;
   let isStopped = false;
@@ -50,7 +55,9 @@ export async function consumeRuns(
   async function adjust(): Promise<void> {
     const before = answered;
     if (seen && !seen.ending) answered = await bus.versionsOf(subjects.shownAs(agent));
-    const wanted = wantedQueues(seen, version, new Set([...before, ...answered]));
+    const up = bothLooks(before, answered);
+    const wanted = wantedQueues(seen, version, new Set(up.keys()));
+    await asks.set(wantedWeight(seen, version, up));
     // The new queue comes first: this replica takes from some queue at any time.
     if (wanted.canary) {
       await take(canaryQueue(agent)).catch((error) => {
@@ -65,7 +72,7 @@ export async function consumeRuns(
 
   function schedule() {
     clearTimeout(timer);
-    if (!seen || isStopped) return;
+    if ((!seen && asks.isSettled()) || isStopped) return;
     timer = setTimeout(adjustAgain, lookMs * (0.5 + Math.random()));
     timer.unref();
   }

@@ -32,6 +32,7 @@ import { handleRun } from '../runs/handle-run.ts';
 import { defaultSweepMs, startSweeper } from '../runs/run-queue.ts';
 import { consumeRuns } from './consume-runs.ts';
 import { keepCard } from './keep-card.ts';
+import { takeGhosts } from './take-ghosts.ts';
 
 export interface ServeAgentOptions extends InvocationServices {
   /** Plugins that see and change what the agent does; they are called before its own callbacks. */
@@ -121,11 +122,15 @@ export async function serveAgent(
     resumable: resumabilityConfig?.isResumable ?? false,
   });
   // The order matters: a caller that finds the service can use it.
-  const limits = { maxInFlight: slots * 4 };
+  // The first look for a canary decides the part of the asks.
+  const limits = { maxInFlight: slots * 4, weight: 0 };
   const asks = await bus.serve(ask, (request) => handleQuestion(served, request), limits);
   const delegatedAsks = await bus.serve(delegate, (request) => handleDelegated(served, request), limits);
   const { name, description } = agent;
-  const consumer = { agent: name, version: version ?? unknownVersion, slots };
+  const setWeight = async (weight: number) => {
+    await Promise.all([asks.setWeight(weight), delegatedAsks.setWeight(weight)]);
+  };
+  const consumer = { agent: name, version: version ?? unknownVersion, slots, setWeight };
   const runs = await consumeRuns(mesh, consumer, (item) => handleRun(served, item));
   const registration = await bus.register(
     {
@@ -145,6 +150,7 @@ export async function serveAgent(
     throw error;
   });
   const operations = await consumeOperations(served);
+  const ghosts = takeGhosts(served, { lookMs: sweepMs, slots });
   const sweeper = startSweeper(mesh, agent.name, { sweepMs, expire: () => expireCalls(served, sweepMs) });
   mesh.log.info({ agent: name, app, slots }, 'serving agent');
   // A mesh starts its services together.
@@ -155,7 +161,11 @@ export async function serveAgent(
     async stop({ graceMs = 25_000 } = {}) {
       clearTimeout(absenceCheck);
       endCard();
-      await stopAll([registration, runs, operations, asks, delegatedAsks, sweeper], graceMs, stopping);
+      await stopAll(
+        [registration, runs, operations, asks, delegatedAsks, sweeper, ghosts],
+        graceMs,
+        stopping,
+      );
       await cancellations.stop();
       await closeToolsets(agent);
     },

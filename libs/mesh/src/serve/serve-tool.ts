@@ -3,7 +3,6 @@ import { invocationServiceNames, withEmitted } from '@agentmesh/agent/internal';
 import type { IncomingRequest, Started } from '@agentmesh/bus';
 import {
   assertOptions,
-  type Caller,
   type CardInput,
   type Frame,
   type OptionNames,
@@ -16,7 +15,7 @@ import { followJob } from '../calls/follow-job.ts';
 import { handleJob } from '../calls/handle-job.ts';
 import { createOncePerCall, type OncePerCall } from '../calls/once-per-call.ts';
 import { createTakeWork, defaultLeaseMs, type TakeWork } from '../calls/take-work.ts';
-import { callerOf, runTool, waitsForPerson } from '../calls/tool-call.ts';
+import { type CallFacts, callerOf, runTool, waitsForPerson } from '../calls/tool-call.ts';
 import { createWorkInHand, type WorkInHand } from '../calls/work-in-hand.ts';
 import { type Cancellations, listenForCancellations } from '../mesh/cancellations.ts';
 import { type Mesh, meshServices } from '../mesh/mesh.ts';
@@ -208,7 +207,7 @@ async function* answerCall(
   const caller = await callerOf(mesh, call, request.headers);
   const isJob = tool.isLongRunning && callId !== undefined;
   if (!isJob || (await waitsForPerson(tool, call, services, signal, caller))) {
-    yield* answerHere(served, call, requestSignal, caller);
+    yield* answerHere(served, call, requestSignal, { caller, carrier: tally.under(request.headers) });
     return;
   }
   yield* followJob(
@@ -229,12 +228,12 @@ async function* answerHere(
   { tool, services, once }: ServedTool,
   call: ToolCall,
   requestSignal: AbortSignal,
-  caller: Caller | undefined,
+  about: CallFacts,
 ): AsyncGenerator<Frame, void, void> {
   const data = yield* withEmitted<Frame, ToolResult>(async function* (emit) {
     const report = (progress: unknown) => emit({ type: 'progress', data: progress });
     return await once(call, requestSignal, (signal) =>
-      reportAll(runTool(tool, call, services, signal, { caller }), report),
+      reportAll(runTool(tool, call, services, signal, about), report),
     );
   });
   yield { type: 'result', data };

@@ -90,6 +90,23 @@ describe('a recorded span', () => {
     expect(record()).toEqual({ a: 1, said: `"${'x'.repeat(8_191)}…` });
   });
 
+  it('holds no secrets, in contents and in the text of an error', () => {
+    recordTraceContent(true, /K-\d+/gu);
+    const span = startSpan('work', headers, options);
+    // The secret lies across the place at which the text is cut off.
+    const far = `${'x '.repeat(4_080)} sk-${'1'.repeat(100)}`;
+    setContent(span, 'args', () => ({ password: 'hunter2', of: 'K-77' }));
+    setContent(span, 'said', () => far);
+    if (span) setFailed(span, 'internal', 'no contract K-77 for ann@example.com');
+    span?.end();
+    const [recorded] = exporter.getFinishedSpans();
+    expect(recorded?.attributes).toMatchObject({
+      args: '{"password":"[redacted]","of":"[redacted]"}',
+      said: expect.stringMatching(/x {2}\[redacted\]"$/),
+    });
+    expect(recorded?.status.message).toBe('no contract [redacted] for [redacted]');
+  });
+
   it('links to an earlier span, and shows an error with its type', () => {
     const span = startSpan('work', headers, options);
     linkSpan(span, headers.traceparent);

@@ -14,6 +14,7 @@ import {
 } from '@opentelemetry/api';
 import { MeshError } from '../errors/mesh-error.ts';
 import { type Headers, header } from './headers.ts';
+import { redactor, redactText } from './redact.ts';
 import { readTraceparent } from './trace.ts';
 
 /** The kinds of spans: inside a process, of a requester, of a receiver of a request, of a receiver of a message. */
@@ -35,11 +36,16 @@ const maxTraceContent = 8_192;
 /** The names of OpenTelemetry's semantic conventions for the error of a span. */
 const errorType = 'error.type';
 
-const content = { isRecorded: false };
+const content: { isRecorded: boolean; redact?: RegExp | undefined } = { isRecorded: false };
 
-/** Chooses whether spans of this process hold prompts, answers, arguments and results; false at the start. */
-export function recordTraceContent(isRecorded: boolean): void {
+/**
+ * Chooses whether spans of this process hold prompts, answers, arguments and results; false at the start.
+ *
+ * @param redact the parts of texts that spans never hold, beside those of {@link redactText}; a global expression
+ */
+export function recordTraceContent(isRecorded: boolean, redact?: RegExp): void {
   content.isRecorded = isRecorded;
+  content.redact = redact;
 }
 
 /** Returns the tracer of the process; undefined while no program has registered a provider of spans. */
@@ -52,18 +58,28 @@ function tracer(): Tracer | undefined {
 
 /**
  * Begins a span below the span that the headers name. Without a trace in the headers it begins below the active span
- * of the process, or a new trace. Undefined while nobody records spans.
+ * of the process, or a new trace; what was received from elsewhere always begins a new trace. Undefined while nobody
+ * records spans.
  */
 export function startSpan(name: string, headers: Headers, options: () => SpanOptions): Span | undefined {
   const spans = tracer();
   if (!spans) return undefined;
   const { kind, attributes } = options();
-  return spans.startSpan(name, { kind: kinds[kind], attributes }, parentOf(headers));
+  const isReceived = kind === 'server' || kind === 'consumer';
+  return spans.startSpan(name, { kind: kinds[kind], attributes }, parentOf(headers, isReceived));
 }
 
-function parentOf(headers: Headers): Context {
+/**
+ * Begins work that may begin spans by OpenTelemetry's API alone: the span that the headers name is the active one for it.
+ * For work that is a promise: a generator runs in the context of its reader.
+ */
+export function beginUnder<T>(headers: Headers, work: () => T): T {
+  return tracer() ? context.with(parentOf(headers), work) : work();
+}
+
+function parentOf(headers: Headers, isReceived = false): Context {
   const place = readTraceparent(headers[header.traceparent]);
-  if (!place) return context.active();
+  if (!place) return isReceived ? ROOT_CONTEXT : context.active();
   const state = headers[header.tracestate];
   return trace.setSpanContext(ROOT_CONTEXT, {
     ...place,
@@ -103,14 +119,16 @@ export function failSpan(span: Span | undefined, thrown: unknown): void {
   setFailed(span, code, thrown instanceof Error ? thrown.message : message);
 }
 
-/** Sets the status of a span to an error of this type. */
+/** Sets the status of a span to an error of this type. Its text is redacted, as contents are. */
 export function setFailed(span: Span, type: string, message: string = type): void {
   span.setAttribute(errorType, type);
-  span.setStatus({ code: SpanStatusCode.ERROR, message: message.slice(0, maxTraceContent) });
+  const text = redactText(message, content.redact).slice(0, maxTraceContent);
+  span.setStatus({ code: SpanStatusCode.ERROR, message: text });
 }
 
 /**
- * Records a value as JSON text on a span, cut off at {@link maxTraceContent}, when this process records contents.
+ * Records a value as JSON text on a span when this process records contents: redacted, and then cut off at
+ * {@link maxTraceContent}, so that no secret is cut in two.
  */
 export function setContent(span: Span | undefined, name: string, value: () => unknown): void {
   if (!span || !content.isRecorded) return;
@@ -122,7 +140,7 @@ export function setContent(span: Span | undefined, name: string, value: () => un
 /** Returns the JSON text of a value; undefined for a value without one, which must not end the work. */
 function jsonOf(value: unknown): string | undefined {
   try {
-    return JSON.stringify(value);
+    return JSON.stringify(value, redactor(content.redact));
   } catch {
     return undefined;
   }

@@ -1,11 +1,11 @@
 import { recordTraceContent } from '@agentmesh/protocol';
-import { trace } from '@opentelemetry/api';
+import { context, trace } from '@opentelemetry/api';
 import type { SpanExporter } from '@opentelemetry/sdk-trace-base';
 import { type Sends, type WarningLog, watchSends } from './sends.ts';
 
 export interface TracesOptions {
   /** The part of the configuration of a service. */
-  config: { traces: 'off' | 'otlp'; traceContent: '0' | '1' };
+  config: { traces: 'off' | 'otlp'; traceContent: '0' | '1'; traceRedact: RegExp | undefined };
   /** The name of the service. */
   service: string;
   /** The name of this process among the replicas of the service. */
@@ -31,12 +31,17 @@ export async function startTraces({
   log,
 }: TracesOptions): Promise<AsyncDisposable | undefined> {
   if (config.traces === 'off') return undefined;
-  const [{ BasicTracerProvider, BatchSpanProcessor }, { OTLPTraceExporter }, { resourceFromAttributes }] =
-    await Promise.all([
-      import('@opentelemetry/sdk-trace-base'),
-      import('@opentelemetry/exporter-trace-otlp-http'),
-      import('@opentelemetry/resources'),
-    ]);
+  const [
+    { BasicTracerProvider, BatchSpanProcessor },
+    { OTLPTraceExporter },
+    { resourceFromAttributes },
+    { AsyncLocalStorageContextManager },
+  ] = await Promise.all([
+    import('@opentelemetry/sdk-trace-base'),
+    import('@opentelemetry/exporter-trace-otlp-http'),
+    import('@opentelemetry/resources'),
+    import('@opentelemetry/context-async-hooks'),
+  ]);
   const sends = watchSends(
     log,
     'spans cannot be sent: they are lost; check OTEL_EXPORTER_OTLP_ENDPOINT and its receiver',
@@ -50,10 +55,13 @@ export async function startTraces({
     spanProcessors: [new BatchSpanProcessor(watched(new OTLPTraceExporter(), sends))],
   });
   trace.setGlobalTracerProvider(provider);
-  recordTraceContent(config.traceContent === '1');
+  // Code within a tool finds the span of the tool as the active one.
+  context.setGlobalContextManager(new AsyncLocalStorageContextManager().enable());
+  recordTraceContent(config.traceContent === '1', config.traceRedact);
   return {
     async [Symbol.asyncDispose]() {
       trace.disable();
+      context.disable();
       recordTraceContent(false);
       let timer: NodeJS.Timeout | undefined;
       const late = new Promise<void>((resolve) => {

@@ -7,7 +7,7 @@ import { startTraces } from './start-traces.ts';
 const traces = process.argv[2] === 'otlp' ? 'otlp' : 'off';
 const warnings: string[] = [];
 const owner = await startTraces({
-  config: { traces, traceContent: '0' },
+  config: { traces, traceContent: '0', traceRedact: undefined },
   service: 'child',
   replica: 'child-1',
   version: '1.2.3',

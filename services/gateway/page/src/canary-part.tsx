@@ -41,7 +41,7 @@ export function CanaryPart({ canary }: { canary: Canary }) {
           </tbody>
         </table>
       </div>
-      <p class="hint">Asks of the agent go to any replica, whatever the share.</p>
+      <p class="hint">Asks of the agent are shared by chance, and count as runs here.</p>
     </section>
   );
 }

@@ -1,3 +1,4 @@
+import { gzipSync } from 'node:zlib';
 import { createLogger } from '@agentmesh/service';
 import { expect, it } from 'vitest';
 import { byNone } from '../access/by-none.ts';
@@ -33,6 +34,12 @@ it('serves the console with a policy that allows this gateway alone', async () =
     ['console.css', 'text/css'],
   ])
     expect((await get(`/console/${name}`)).headers['content-type']).toBe(`${type}; charset=utf-8`);
+});
+
+it('takes less than 300 kB on the way to the browser', async () => {
+  const files = await Promise.all(['', '/console.js', '/console.css'].map((path) => get(`/console${path}`)));
+  const sizes = files.map(({ rawPayload }) => gzipSync(rawPayload).length);
+  expect(sizes.reduce((sum, size) => sum + size, 0)).toBeLessThan(300_000);
 });
 
 it('serves no other file', async () => {

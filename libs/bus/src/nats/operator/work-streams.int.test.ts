@@ -104,8 +104,21 @@ async function untilWritten(consumer: string, floor: number): Promise<void> {
   const names = readdirSync(dataDir, { recursive: true, encoding: 'utf8' });
   const file = names.find((name) => name.endsWith(`${stream}/obs/${consumer}/o.dat`)) ?? expect.fail();
   // Behind two bytes for the format: the acknowledged number of the consumer, and that of the stream.
-  const written = () => [...readFileSync(join(dataDir, file)).subarray(2, 4)];
-  await until(() => written().join() === `${floor},${floor}`, { what: 'the acknowledgements on disk' });
+  const written = () => varints(readFileSync(join(dataDir, file)).subarray(2))[1];
+  await until(() => written() === floor, { what: 'the acknowledgements on disk', timeoutMs: 20_000 });
+}
+
+/** Reads two numbers as Go's encoding/binary writes them. */
+function varints(bytes: Uint8Array): number[] {
+  const numbers = [0, 0];
+  let at = 0;
+  for (const n of numbers.keys())
+    for (let scale = 1; ; scale *= 128) {
+      const byte = bytes[at++] ?? 0;
+      numbers[n] = (numbers[n] ?? 0) + (byte % 128) * scale;
+      if (byte < 128) break;
+    }
+  return numbers;
 }
 
 /** Later servers than 2.9 repair at their start what a kill has left. */
@@ -186,25 +199,30 @@ it('drops the acknowledgements that the server expects of messages that are gone
 it('puts messages into the queue again that the server takes for acknowledged ones', async () => {
   const sender = await bus();
   const worker = await bus();
+  const early = Array.from({ length: 1_200 }, (_, n) => n + 1);
   await rollBack('msgs', async () => {
     await work(worker, 'one');
-    await send(sender, 'one', [1, 2, 3]);
-    await until(() => done.size === 3, { what: 'the work' });
-    await untilWritten('one', 3);
+    await Promise.all(early.map((n) => send(sender, 'one', [n])));
+    await until(() => done.size === early.length, { what: 'the work', timeoutMs: 20_000 });
+    await untilWritten('one', early.length);
   });
-  // The numbers of the stream begin anew; the consumer has acknowledged the numbers 1 to 3.
-  await send(sender, 'one', [4, 5]);
+  // The numbers of the stream begin anew; the consumer has acknowledged the numbers up to 1,200.
+  await send(sender, 'one', [1_201, 1_202]);
   const operator = await streams();
   const isStranded = await keepsGhosts();
   if (isStranded) expect((await operator.list())[0]).toMatchObject({ kept: 2, ghosts: 2 });
+  // Services go on meanwhile.
+  const sending = send(sender, 'one', [1_203, 1_204, 1_205]);
   const [swept] = await operator.sweep(async () => 'requeued');
-  if (isStranded) expect(swept).toMatchObject({ removed: 0, requeued: 2 });
-  await until(async () => (await operator.sweep(async () => 'requeued')) && done.size === 5, {
-    what: 'the work of the stranded messages',
-    timeoutMs: 20_000,
-  });
+  await sending;
+  // Those that came before the numbers had caught up are ghosts as well.
+  if (isStranded) expect(swept?.behind).toBeGreaterThanOrEqual(1_195);
+  if (isStranded) expect(swept?.requeued).toBeGreaterThanOrEqual(2);
+  await until(() => done.size === 1_205, { what: 'the work of the stranded messages', timeoutMs: 20_000 });
   await until(async () => (await stored()) === 0, { what: 'the acknowledgements' });
-  expect(Object.fromEntries(done)).toEqual({ 1: 1, 2: 1, 3: 1, 4: 1, 5: 1 });
+  // Of the early ones, some may have been delivered again on a busy machine.
+  expect([1_201, 1_202, 1_203, 1_204, 1_205].map((n) => done.get(n))).toEqual([1, 1, 1, 1, 1]);
+  expect(await operator.sweep(async () => 'unclear')).toMatchObject([{ behind: 0 }, { behind: 0 }, {}, {}]);
 }, 60_000);
 
 it('sweeps after kills of the server under load, without a loss', async () => {

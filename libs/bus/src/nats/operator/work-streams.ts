@@ -11,6 +11,7 @@ import { type NatsConnection, headers as natsHeaders } from '@nats-io/nats-core'
 import { dial } from '../wire/dial.ts';
 import { messageFrom, messageOrNone } from '../wire/jetstream-api.ts';
 import { fromNats, isMissing } from '../wire/nats-errors.ts';
+import { catchUp, isFiller } from '../work/catch-up.ts';
 import { consumersOf } from '../work/consumers-of.ts';
 import { removeLostPayloads } from './lost-payloads.ts';
 import type { OperatorOptions } from './stored-cards.ts';
@@ -45,6 +46,8 @@ export interface SweptQueue {
   unclear: number;
   /** The number of expected acknowledgements of messages that are gone: phantoms that were dropped. */
   phantoms: number;
+  /** The numbers by which the stream was behind the queue; it has caught up. Until then it delivered nothing. */
+  behind: number;
 }
 
 /** A message that the server keeps and will not deliver. */
@@ -160,7 +163,9 @@ async function sweepStream(sweep: Sweep): Promise<SweptQueue[]> {
   const swept: SweptQueue[] = [];
   for (const { name } of await consumersOf(manager, stream)) {
     const phantoms = await dropPhantoms(sweep, name);
-    swept.push({ kind, consumer: name, ...(await treatGhosts(sweep, name)), phantoms });
+    const { connection } = sweep;
+    const behind = await catchUp({ connection, manager, stream, consumer: name });
+    swept.push({ kind, consumer: name, ...(await treatGhosts(sweep, name)), phantoms, behind });
   }
   return swept;
 }
@@ -206,6 +211,10 @@ async function treatGhosts(sweep: Sweep, consumer: string): Promise<Record<Ghost
   for (const seq of await storedMessages(manager, stream, filterOf(info), acknowledgedUpTo(info))) {
     const message = await messageOrNone(manager.streams.getMessage(stream, { seq }));
     if (!message) continue;
+    if (isFiller(message.subject)) {
+      await manager.streams.deleteMessage(stream, seq, false);
+      continue;
+    }
     const ageMs = Date.now() - message.time.getTime();
     const verdict = await judge({ kind, subject: message.subject, seq, ageMs, bytes: message.data });
     counts[verdict] += 1;

@@ -26,6 +26,7 @@ export async function nextStored(api: StreamApi, place: StoredPlace): Promise<St
     bytes: message.data,
     key: `${nanosOf(message.timestamp)}-${message.seq}`,
     place: message.seq,
+    storedAt: message.time.getTime(),
   };
 }
 
