@@ -13,16 +13,17 @@ const renewMs = 10_000;
 /** Time after which somebody whose slots are all taken may try again, in ms: nobody knows when one is free. */
 const slotWaitMs = 1_000;
 
-export type LimitSettings = Pick<
-  Config<typeof limitConfig>,
-  | 'requestsPerMinute'
-  | 'userRequestsPerMinute'
-  | 'appRequestsPerMinute'
-  | 'streamsPerCaller'
-  | 'streamsPerUser'
-  | 'streamsPerApp'
-  | 'maxStreams'
->;
+/** The settings whose limits all gateways count together. */
+const countedSettings = [
+  'requestsPerMinute',
+  'userRequestsPerMinute',
+  'appRequestsPerMinute',
+  'streamsPerCaller',
+  'streamsPerUser',
+  'streamsPerApp',
+] as const;
+
+export type LimitSettings = Pick<Config<typeof limitConfig>, (typeof countedSettings)[number] | 'maxStreams'>;
 type Limits = NonNullable<Mesh['requestLimits']>;
 
 /** The name under which requests are counted, and the greatest number; undefined: not limited. */
@@ -42,9 +43,8 @@ export function openLimits(
   settings: LimitSettings,
   { requestLimits, log }: { requestLimits?: Limits | undefined; log: Pick<Logger, 'warn'> },
 ): CallerLimits {
-  const { maxStreams, ...counted } = settings;
-  const isCounted = Object.values(counted).some((setting) => setting !== undefined);
-  if (isCounted && !requestLimits)
+  const { maxStreams } = settings;
+  if (countedSettings.some((name) => settings[name] !== undefined) && !requestLimits)
     throw new MeshError(
       'failed_precondition',
       'this mesh has no Redis, which counts requests; remove the limits',
