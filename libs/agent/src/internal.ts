@@ -91,6 +91,7 @@ export { assertResumability, notResumable } from './runner/app.ts';
 export { closeToolsets } from './runner/close-toolsets.ts';
 export { readRunConfig } from './runner/run-config.ts';
 export { toGenaiSchema } from './schema/schema.ts';
+export { copySession } from './sessions/copy-session.ts';
 export { answerDigest, askingEvent, pendingChanges, turnChanges } from './sessions/derive-pending.ts';
 export type {
   Attempt,

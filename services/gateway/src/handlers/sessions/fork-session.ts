@@ -1,4 +1,4 @@
-import { forkSession } from '@agentmesh/agent';
+import { copySession } from '@agentmesh/agent/internal';
 import { z } from 'zod';
 import type { Handler } from '../../context/route.ts';
 import { assertFits } from '../../params/assert-fits.ts';
@@ -22,7 +22,7 @@ export const fork: Handler = async (context, request, reply) => {
   };
   const id = await context.large.readWhole(request, async () => {
     await assertFits(context, ref, 'to copy');
-    return (await forkSession(context.mesh.sessions, ref, options)).id;
+    return await copySession(context.mesh.sessions, ref, options);
   });
   return await sendSession(context, request, reply, { ...ref, sessionId: id });
 };
