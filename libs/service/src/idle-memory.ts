@@ -48,7 +48,8 @@ export function returnIdleMemory({
 type Collect = (options: { type: 'major'; flavor: 'last-resort'; execution: 'sync' }) => void;
 let collect: Collect | undefined;
 
-function collectGarbage(): void {
+/** Gives the memory that is not used back to the system. Stops the process for some 50 to 100 ms. */
+export function collectGarbage(): void {
   if (!collect) {
     setFlagsFromString('--expose-gc');
     collect = runInNewContext('gc') as Collect;

@@ -1,6 +1,7 @@
 export { errorPlace } from './error-place.ts';
 export type { ErrorRecord } from './error-record.ts';
 export { errorRecord } from './error-record.ts';
+export { collectGarbage } from './idle-memory.ts';
 export { textLine } from './log-text.ts';
 export type { Logger, LoggerOptions } from './logger.ts';
 export { createLogger } from './logger.ts';
