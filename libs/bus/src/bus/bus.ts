@@ -31,7 +31,9 @@ export interface WorkItem extends Message {
 export type StoredItem = Message & Pick<WorkItem, 'key' | 'place'>;
 
 /** A run command that the server keeps, counts as acknowledged, and will not deliver. */
-export interface GhostItem extends StoredItem {
+export interface GhostItem extends Pick<StoredItem, 'subject' | 'key' | 'place'> {
+  /** Reads the command, which may be large; undefined when its payload is gone, as after the end of its run. */
+  read(): Promise<StoredItem | undefined>;
   /** Removes the command, by its acknowledgement. A server may keep it all the same. */
   drop(): void;
 }

@@ -32,13 +32,15 @@ export function createGhostReader({ link, claims, subjects }: Reader) {
         agedUpTo.set(agent, place);
         continue;
       }
-      try {
-        const message = createMessage(await claims.restore(packet));
-        yield { ...message, key, place, drop: () => link.ackStored(queue, place) };
-      } catch (thrown) {
-        // The run has ended, and its payload was removed.
-        if (MeshError.from(thrown).code !== 'failed_precondition') throw thrown;
-      }
+      const read = async () => {
+        try {
+          return { ...createMessage(await claims.restore(packet)), key, place };
+        } catch (thrown) {
+          if (MeshError.from(thrown).code !== 'failed_precondition') throw thrown;
+          return undefined;
+        }
+      };
+      yield { subject: packet.subject, key, place, read, drop: () => link.ackStored(queue, place) };
     }
   };
 }

@@ -43,7 +43,8 @@ export function takeGhosts(served: ServedAgent, { lookMs, slots }: GhostLooks): 
   let before = new Set<string>();
 
   async function take(ghost: GhostItem): Promise<void> {
-    const run = runIn(mesh, ghost);
+    const item = await ghost.read();
+    const run = item && runIn(mesh, item);
     // An operator looks at a command that nobody can read.
     if (!run) return void past.add(ghost.key);
     const { app: appName, user: userId, session: sessionId, invocationId, resume } = run;
@@ -55,7 +56,7 @@ export function takeGhosts(served: ServedAgent, { lookMs, slots }: GhostLooks): 
       const level = told.has(ghost.key) ? 'debug' : 'warn';
       told.add(ghost.key);
       mesh.log[level](ids, 'takes a run that NATS keeps and will not deliver; sweep the streams');
-      if (!(await handleRun(served, { ...ghost, attempt: 1 })).done) return;
+      if (!(await handleRun(served, { ...item, attempt: 1 })).done) return;
     }
     past.add(ghost.key);
     ghost.drop();
