@@ -66,6 +66,7 @@ export { endsPart, hear, heldCopy, heldSessions, heldStep, loggedSeq } from './f
 export { FirstWord, failureOf, toolErrorText } from './flow/run-tool.ts';
 export { withCredentials } from './flow/with-credentials.ts';
 export { type InvocationOptions, runInvocation } from './invocation/invocation.ts';
+export { plainMessageEvent } from './invocation/message-event.ts';
 export { turnNeed } from './invocation/turn-need.ts';
 export type { HeldStep } from './journal/held-step.ts';
 export { newestRun } from './journal/journal.ts';
@@ -121,7 +122,7 @@ export type { AnswerReservation, AnswerState, CallRef, PendingCalls } from './se
 export { callAnsweredError } from './sessions/pending-calls.ts';
 export type { CountedCanary, EndedRun, RunCount, VersionRuns } from './sessions/run-counts.ts';
 export { countNameOf, readCount, sumRuns } from './sessions/run-counts.ts';
-export { incarnationOf, noteIncarnation, unreadBefore } from './sessions/session.ts';
+export { addEvent, incarnationOf, noteIncarnation, unreadBefore } from './sessions/session.ts';
 export { SessionCache } from './sessions/session-cache.ts';
 export {
   historyGapError,

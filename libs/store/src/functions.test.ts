@@ -8,7 +8,7 @@ it('lists each script of the store once', () => {
     (file) => !/\.(test|fixture)\.ts$/.test(file),
   );
   const text = files.map((file) => readFileSync(file, 'utf8')).join('\n');
-  const made = [...text.matchAll(/const \w+ = (?:script|defineScript)\(/g)];
+  const made = [...text.matchAll(/const \w+ = (?:script|defineScript|chainScripts)\(/g)];
   expect(made.length).toBeGreaterThan(40);
   expect(allScripts).toHaveLength(made.length);
   expect(new Set(allScripts.map(({ name }) => name)).size).toBe(made.length);

@@ -18,6 +18,7 @@ import * as overview from './sessions/scripts/overview-scripts.ts';
 import * as pending from './sessions/scripts/pending-scripts.ts';
 import * as queues from './sessions/scripts/queue-scripts.ts';
 import * as sessions from './sessions/scripts/session-scripts.ts';
+import * as takingAndCommits from './sessions/scripts/take-and-commit-script.ts';
 import * as taking from './sessions/scripts/take-script.ts';
 
 const modules = [
@@ -37,6 +38,7 @@ const modules = [
   queues,
   sessions,
   taking,
+  takingAndCommits,
 ];
 
 /** All scripts of the store. */

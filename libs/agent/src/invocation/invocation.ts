@@ -27,6 +27,7 @@ import type { EndingCommit } from '../sessions/invocations.ts';
 import type { Session } from '../sessions/session.ts';
 import type { SessionService } from '../sessions/session-service.ts';
 import { isLastWord } from './is-last-word.ts';
+import { createMessageEvent, withRole } from './message-event.ts';
 import { nextSpeaker } from './next-speaker.ts';
 import { type SavedMessage, saveInputBlobs } from './save-input-blobs.ts';
 import { untilAborted } from './until-aborted.ts';
@@ -41,6 +42,8 @@ export interface InvocationOptions extends InvocationServices {
   resume?: string;
   /** The message; absent when the invocation continues after a transfer or a crash. */
   newMessage?: Content;
+  /** The event of the message, if it was committed when the session was taken: see `plainMessageEvent`. */
+  committedMessage?: Event | undefined;
   stateDelta?: Record<string, unknown>;
   /** The `temp:` state of the invocation, keys with their prefix; default: it is read. */
   temp?: Readonly<Record<string, unknown>>;
@@ -102,15 +105,13 @@ export async function* runInvocation(options: InvocationOptions): AsyncGenerator
   };
   const ref = { appName: session.appName, userId: session.userId, sessionId: session.id, invocationId };
   Object.assign(session.state, options.temp ?? (await sessionService.invocations.get(ref)).temp);
-  if (newMessage) {
-    const id = messageEventId(options, session.id);
-    if (!logIndex(session.events).has(id)) {
-      options.abortSignal?.throwIfAborted();
-      const message = await orRefused(() => readRunMessage(options, newMessage));
-      const event = await messageEvent(options, message, id);
-      await keepAnswers(options.signInService, ref, message.credentials);
-      yield await commit(event);
-    }
+  if (options.committedMessage) yield options.committedMessage;
+  else if (newMessage && !logIndex(session.events).has(messageEventId(options, session.id))) {
+    options.abortSignal?.throwIfAborted();
+    const message = await orRefused(() => readRunMessage(options, newMessage));
+    const event = await messageEvent(options, message);
+    await keepAnswers(options.signInService, ref, message.credentials);
+    yield await commit(event);
   }
   const ownEvents = logIndex(session.events).ofInvocation(invocationId);
   const userEvent = ownEvents.findLast(({ author }) => author === 'user');
@@ -138,6 +139,7 @@ export async function* runInvocation(options: InvocationOptions): AsyncGenerator
 function contextOf(options: InvocationOptions, userContent: Content | undefined): InvocationContext {
   const {
     newMessage: _message,
+    committedMessage: _committed,
     stateDelta: _delta,
     temp: _temp,
     customMetadata: _metadata,
@@ -170,27 +172,12 @@ function readRunMessage(
   return read;
 }
 
-/**
- * Makes the event of the user's message. Its id follows from invocation and session, so a second start does
- * not commit it twice.
- */
-async function messageEvent(
-  options: InvocationOptions,
-  { content }: UserMessage,
-  id: string,
-): Promise<Event> {
-  const { invocationId, stateDelta = {} } = options;
-  const userMessage = { ...content, role: content.role ?? 'user' };
+/** Makes the event of the user's message. */
+async function messageEvent(options: InvocationOptions, { content }: UserMessage): Promise<Event> {
+  const { userId, id: sessionId } = options.session;
+  const userMessage = withRole(content);
   const saved = await preparedMessage(options, userMessage);
-  const customMetadata = metadataOf(options, userMessage);
-  return createEvent({
-    id,
-    invocationId,
-    author: 'user',
-    content: saved.content,
-    ...(customMetadata && { customMetadata }),
-    actions: { stateDelta: { ...stateDelta }, artifactDelta: saved.artifactDelta },
-  });
+  return createMessageEvent(options, { userId, sessionId }, userMessage, saved);
 }
 
 /** Lets plugins replace the user's message, and saves its files. */
@@ -202,17 +189,6 @@ async function preparedMessage(options: InvocationOptions, userMessage: Content)
   const { pluginManager } = invocationContext;
   const replaced = await pluginManager.run('onUserMessageCallback', { invocationContext, userMessage });
   return await saveInputBlobs(invocationContext, replaced ?? userMessage);
-}
-
-function metadataOf(
-  { customMetadata, answeredBy, caller, session }: InvocationOptions,
-  { parts = [] }: Content,
-): Record<string, unknown> | undefined {
-  const isAnswer = answeredBy && parts.some(({ functionResponse }) => functionResponse);
-  // An operator who asks in the name of a user must not approve it.
-  const isOther = caller?.user !== undefined && caller.user !== session.userId;
-  if (!isAnswer && !isOther) return customMetadata;
-  return { ...customMetadata, ...(isAnswer && { answeredBy }), ...(isOther && { sentBy: caller.user }) };
 }
 
 function replacementId(context: InvocationContext): string {

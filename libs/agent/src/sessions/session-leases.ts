@@ -1,4 +1,4 @@
-import type { SessionRef } from '@agentmesh/protocol';
+import type { Event, SessionRef } from '@agentmesh/protocol';
 import type { InvocationRecord, InvocationRef, RunEnd } from './invocations.ts';
 import type { UserOwner } from './user-records.ts';
 
@@ -34,6 +34,8 @@ export interface HeldSession {
   record: InvocationRecord;
   /** The entry of the session in the list of busy sessions: see {@link SessionLeases.noteIdle}. */
   mark: string;
+  /** The first event of the invocation as it is stored, if the store has committed it with the taking. */
+  committed?: { seq: number; event: Event };
   /** Reason of a cancellation. */
   cancelled?: string;
 }
@@ -121,6 +123,11 @@ export interface TakeOptions {
    * invocation had a session before.
    */
   onlyNew?: boolean;
+  /**
+   * The user's message. A store may commit it in the step that gives the session to an invocation that never had one;
+   * it says so in `committed`. The event changes no state, and opens and closes no call.
+   */
+  first?: Event | undefined;
 }
 
 /** A run whose turn it is. */

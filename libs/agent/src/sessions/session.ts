@@ -1,4 +1,5 @@
 import type { Event } from '@agentmesh/protocol';
+import { deepFreeze } from '../events/freeze.ts';
 
 /** One conversation. `state` holds all scopes, with the prefixes in the keys. */
 export interface Session {
@@ -16,6 +17,14 @@ export interface Session {
 /** Counts the events of a session that precede the loaded events: a turn may need only the last events. */
 export function unreadBefore({ seq, events }: Session): number {
   return seq - events.length;
+}
+
+/** Adds an event to a session that lacks it alone. The event is frozen. */
+export function addEvent(session: Session, { seq, event }: { seq: number; event: Event }): void {
+  deepFreeze(event);
+  session.events.push(event);
+  session.seq = seq;
+  session.lastUpdateTime = event.timestamp;
 }
 
 const incarnation = Symbol('incarnation');

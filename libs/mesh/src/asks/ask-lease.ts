@@ -1,17 +1,20 @@
 import { randomUUID } from 'node:crypto';
-import type { Session } from '@agentmesh/agent';
+import { LlmAgent, type Session } from '@agentmesh/agent';
 import {
+  addEvent,
   type EndedInvocation,
   type EndingCommit,
   endOfRun,
   type HeldSession,
   type InvocationRef,
   incarnationOf,
+  plainMessageEvent,
   type RunEnd,
   type RunEnding,
   recordedEnd,
+  type TakenSession,
 } from '@agentmesh/agent/internal';
-import { type Ask, MeshError } from '@agentmesh/protocol';
+import { type Ask, type Caller, type Event, MeshError } from '@agentmesh/protocol';
 import { fencedSessions } from '../fencing/fenced-sessions.ts';
 import type { Mesh } from '../mesh/mesh.ts';
 import type { ServedAgent } from '../mesh/served-agent.ts';
@@ -35,35 +38,53 @@ export interface AskLease {
  *
  * @throws MeshError `resource_exhausted` when a run is at work in the session; as {@link askSession}
  */
-export async function takeForAsk(served: ServedAgent, ask: Ask, invocationId: string): Promise<AskLease> {
+export async function takeForAsk(
+  served: ServedAgent,
+  ask: Ask,
+  { invocationId, caller }: { invocationId: string; caller: Caller | undefined },
+): Promise<AskLease> {
   const { sessions, sessionCache } = served.mesh;
+  const take = (ref: InvocationRef) => {
+    const first = firstEvent(served, ask, caller, ref);
+    return sessions.leases.take(ref, { run: '', whenBusy: 'reject', agent: served.agent.name, first });
+  };
   if (ask.session === undefined) {
     const ref = { ...askOwner(served, ask), sessionId: randomUUID(), invocationId };
     // The store gets both without waiting in between, as a rule in this order.
     const creating = sessions.createSession({ ...ref, isNewId: true, state: ask.state ?? {} });
-    const [session, early] = await Promise.all([creating, take(served, ref)]);
-    return {
-      session,
-      ref,
-      taken: assertHeld(ref, early.state === 'gone' ? await take(served, ref) : early),
-    };
+    const [session, early] = await Promise.all([creating, take(ref)]);
+    const taken = assertHeld(ref, early.state === 'gone' ? await take(ref) : early);
+    if (taken.committed) addEvent(session, taken.committed);
+    return { session, ref, taken };
   }
   const session = await askSession(served, ask, invocationId);
   const ref = { ...refOf(session), invocationId };
-  const found = await take(served, ref);
+  const found = await take(ref);
   if (found.state !== 'held') await askSilentHolder(served.mesh, ref);
   const taken = assertHeld(ref, found);
-  if (taken.seq === session.seq && taken.incarnation === incarnationOf(session))
+  if (taken.seq === session.seq && taken.incarnation === incarnationOf(session)) {
+    if (taken.committed) addEvent(session, taken.committed);
     return { session, ref, taken };
+  }
   // Other processes have committed events before this ask got the session.
   const current = (await sessionCache.refresh(session)) ?? (await askSession(served, ask, invocationId));
   return { session: current, ref, taken };
 }
 
-const take = ({ mesh, agent }: ServedAgent, ref: InvocationRef) =>
-  mesh.sessions.leases.take(ref, { run: '', whenBusy: 'reject', agent: agent.name });
+/** Returns the event of the ask's message, unless its commit needs a look at the session. */
+function firstEvent(
+  { agent, services: { pluginManager } }: ServedAgent,
+  { message, runConfig }: Ask,
+  caller: Caller | undefined,
+  ref: InvocationRef,
+): Event | undefined {
+  // The schema may refuse the message: the ask then fails, and has its session until its end is recorded.
+  if (agent instanceof LlmAgent && agent.inputParameters) return undefined;
+  const { invocationId } = ref;
+  return plainMessageEvent({ invocationId, runConfig, caller, pluginManager }, ref, message);
+}
 
-function assertHeld({ sessionId }: InvocationRef, taken: Awaited<ReturnType<typeof take>>): HeldSession {
+function assertHeld({ sessionId }: InvocationRef, taken: TakenSession): HeldSession {
   if (taken.state === 'held') return taken;
   throw new MeshError(
     'resource_exhausted',

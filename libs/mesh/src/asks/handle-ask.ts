@@ -21,6 +21,8 @@ import {
   type Answer,
   type Ask,
   askSchema,
+  type Caller,
+  type Event,
   type Frame,
   header,
   MeshError,
@@ -42,7 +44,7 @@ import { readPayload } from '../messages/read-payload.ts';
 import { stampReplica } from '../messages/stamp-replica.ts';
 import { transferPort } from '../remote/transfer-port.ts';
 import { type AskLease, endAsk, takeForAsk } from './ask-lease.ts';
-import { askSession, stepOptions } from './ask-session.ts';
+import { askOwner, askSession, stepOptions } from './ask-session.ts';
 
 /** Answers the ask of a program that is not an agent: such a program may not ask on behalf of an agent. */
 export async function* handleQuestion(
@@ -99,11 +101,12 @@ async function* answerAsk(
   const belongsTo = parent ?? step;
   const invocationId = belongsTo?.invocationId ?? newInvocationId();
   using cancel = served.cancellations.signalOf(invocationId, belongsTo);
+  const owner = belongsTo ? { appName: belongsTo.app, userId: belongsTo.user } : askOwner(served, ask);
+  const caller = await mesh.callers.read(request.headers, { ...owner, invocationId });
   if (belongsTo) {
     // The invocation belongs to the asking agent, and so does the session of a step.
     const token = tokenOf(request.headers);
-    const { app: appName, user: userId } = belongsTo;
-    const ref = { appName, userId, sessionId: parent?.callId ?? belongsTo.session, invocationId };
+    const ref = { ...owner, sessionId: parent?.callId ?? belongsTo.session, invocationId };
     // Must come before the session is read: from now on the commits of an earlier attempt are refused, and
     // those before are in the session.
     const attempt = await mesh.sessions.invocations.beginAttempt(
@@ -115,19 +118,19 @@ async function* answerAsk(
     logTakeover(mesh.log, attempt.number, askIds(agent.name, ask), () => session.events);
     if (attempt.number > 1) tally.span?.linkTo(session.events);
     if (step && !step.held) yield* retell(step, session);
-    const askWork = { session, invocationId, token, attempt, tally, cancelled: cancel.signal };
+    const askWork = { session, invocationId, caller, token, attempt, tally, cancelled: cancel.signal };
     const data = yield* work(served, request, ask, askWork);
     // The child session of a call has no next turn.
     if (step && !step.held) mesh.sessionCache.keep(session);
     yield { type: 'result', data };
     return;
   }
-  const lease = await takeForAsk(served, ask, invocationId);
+  const lease = await takeForAsk(served, ask, { invocationId, caller });
   const { session, ref, taken } = lease;
   using _alive = keepAlive(mesh, ref, taken.token, cancel);
   const { token, record } = taken;
   const calls = { uncounted: 0, counted: record.llmCalls };
-  const begun = { calls, temp: record.temp };
+  const begun = { calls, temp: record.temp, caller, committedMessage: taken.committed?.event };
   const endsWith = () => {
     lease.ending = { as: { status: 'completed' } };
     return lease.ending;
@@ -180,12 +183,15 @@ function* retell(step: NonNullable<Ask['step']>, session: Session): Generator<Fr
 interface AskWork {
   session: Session;
   invocationId: string;
+  caller: Caller | undefined;
   token: number | undefined;
   attempt?: Attempt;
   /** The model calls that the store does not know; absent for an ask whose invocation other processes count. */
   calls?: CallCount;
   /** The `temp:` state of the invocation; absent when it is to be read. */
   temp?: Readonly<Record<string, unknown>>;
+  /** The event of the message, if it was committed when the session was taken. */
+  committedMessage?: Event | undefined;
   /** Absent for an ask whose invocation belongs to the asking agent. */
   endsWith?: (() => EndingCommit) | undefined;
   tally: Tally;
@@ -196,7 +202,7 @@ async function* work(
   served: ServedAgent,
   request: IncomingRequest,
   ask: Ask,
-  { session, invocationId, token, attempt, calls, temp, endsWith, tally, cancelled }: AskWork,
+  { session, invocationId, caller, token, attempt, calls, temp, tally, cancelled, ...begun }: AskWork,
 ): AsyncGenerator<Frame, Answer, void> {
   const { mesh, agent, stopping } = served;
   const { parent, step } = ask;
@@ -208,8 +214,6 @@ async function* work(
   const sessions = fencedSessions(mesh.sessions, token, { attempt, calls, maxLlmCalls });
   const carrier = token === undefined ? incoming : { ...incoming, [header.token]: String(token) };
   using until = signalOf(request.headers, request.signal, stopping, cancelled);
-  const { appName, userId } = session;
-  const caller = await mesh.callers.read(request.headers, { appName, userId, invocationId });
   const events = runInvocation({
     ...inArtifactSession(served.services, artifactSession),
     agent,
@@ -223,7 +227,7 @@ async function* work(
     isAsked: true,
     caller,
     ...(temp && { temp }),
-    endsWith,
+    ...begun,
     ...(step ? stepOptions(step, session) : messageOf(agent, ask, session)),
     runConfig: ask.runConfig,
     carrier,

@@ -1,5 +1,6 @@
 import type { Session } from '@agentmesh/agent';
 import {
+  addEvent,
   endOfRun,
   type HeldSession,
   type InvocationRecord,
@@ -12,7 +13,7 @@ import {
   turnNeed,
 } from '@agentmesh/agent/internal';
 import type { WorkItem, WorkOutcome } from '@agentmesh/bus';
-import { header, MeshError, traceIdOf } from '@agentmesh/protocol';
+import { type Caller, type Event, header, MeshError, traceIdOf } from '@agentmesh/protocol';
 import { sourceIn } from '../answers/answer-source.ts';
 import { openAnswers } from '../answers/sealed-answers.ts';
 import { fencedSessions } from '../fencing/fenced-sessions.ts';
@@ -38,6 +39,7 @@ import { type DeliveredRun, type OpenRun, type Run, sealRun } from './run.ts';
 import { settle } from './settle-run.ts';
 import {
   askForLease,
+  firstEvent,
   isElsewhere,
   isTooLate,
   markOf,
@@ -96,20 +98,23 @@ async function advance(served: ServedAgent, run: Run, delivery: DeliveredRun): P
   const ref = { appName: run.app, userId: run.user, sessionId: run.session, invocationId, resume };
   const isNew = looksNew(run, delivery.item);
   const isFirst = isAlone(mesh, served.agent.name, delivery.item);
+  const caller = await mesh.callers.read(delivery.item.headers, ref);
+  const first = isNew ? firstEvent(served, run, caller) : undefined;
   const opening = openRunSession(served, run);
   // Behind the read on the same connection: the session has changed between the two only if the number says so.
-  const taking = isNew && isFirst && !run.fresh ? askForLease(served, run, delivery, ref) : undefined;
+  const taking =
+    isNew && isFirst && !run.fresh ? askForLease(served, run, delivery, { ref, first }) : undefined;
   const [session, earlier, record] = await Promise.all([
     opening,
     isFirst ? undefined : findEarlier(mesh, served.agent.name, run, delivery.item.place),
     isNew ? undefined : mesh.sessions.invocations.get(ref),
   ]);
   const open: OpenRun = Object.assign(delivery, { session });
-  const taken = await takeSession(served, run, open, { ref, earlier, record, taking });
+  const taken = await takeSession(served, run, open, { ref, earlier, record, first, taking });
   if ('done' in taken) return taken;
   const outcomeOfNews = await catchUp(served, run, open, taken);
   if (outcomeOfNews) return outcomeOfNews;
-  const next = await runHop(served, run, open, taken);
+  const next = await runHop(served, run, open, { ...taken, caller });
   if (next !== undefined) return await handOver(served, run, next, open);
   const { end, lastSeq, isIdle } = await completeRun(mesh, ref, open, taken.token);
   return await endRun(mesh, ref, end, open, { lastSeq, isIdle, mark: taken.mark });
@@ -127,6 +132,8 @@ interface Beginning {
   earlier: number | undefined;
   /** The record of the invocation; undefined for a run that looks new. */
   record: InvocationRecord | undefined;
+  /** The event of the message, which may be committed with the taking of the session. */
+  first: Event | undefined;
   /** The answer to a request for the session that is on its way. */
   taking: Promise<TakenSession> | undefined;
 }
@@ -140,10 +147,10 @@ async function takeSession(
   served: ServedAgent,
   run: Run,
   delivery: OpenRun,
-  { ref, earlier, record, taking }: Beginning,
+  { ref, earlier, record, first, taking }: Beginning,
 ): Promise<HeldSession | WorkOutcome> {
   if (taking || (!record && !hasMessage(run, delivery.session) && !isTooLate(delivery.item))) {
-    const taken = await takeLease(served, run, delivery, { ref, earlier, onlyNew: true, taking });
+    const taken = await takeLease(served, run, delivery, { ref, earlier, onlyNew: true, first, taking });
     if (taken !== 'begun') return taken;
   }
   const found = record ?? (await served.mesh.sessions.invocations.get(ref));
@@ -194,11 +201,14 @@ async function catchUp(
   served: ServedAgent,
   run: Run,
   delivery: OpenRun,
-  { seq, incarnation }: HeldSession,
+  { seq, incarnation, committed }: HeldSession,
 ): Promise<WorkOutcome | undefined> {
   const { session } = delivery;
   const seqBefore = session.seq;
-  if (seq === seqBefore && incarnation === incarnationOf(session)) return undefined;
+  if (seq === seqBefore && incarnation === incarnationOf(session)) {
+    if (committed) addEvent(session, committed);
+    return undefined;
+  }
   delivery.session = (await served.mesh.sessionCache.refresh(session)) ?? (await openRunSession(served, run));
   // A copy of the run may have read the session before another delivery handed over.
   return delivery.session.seq > seqBefore ? await continueElsewhere(served, run, delivery) : undefined;
@@ -212,7 +222,7 @@ async function runHop(
   { mesh, agent, version, stopping, services, ...served }: ServedAgent,
   run: Run,
   delivery: OpenRun,
-  { token, attempt, record }: HeldSession,
+  { token, attempt, record, committed, caller }: HeldSession & { caller: Caller | undefined },
 ): Promise<string | undefined> {
   const { item, tally, session, cancelled } = delivery;
   let next: string | undefined;
@@ -235,7 +245,6 @@ async function runHop(
   mesh.log.info({ ...ids, app, hop, ...(resume !== undefined && { resume }), attempt, traceId }, 'run began');
   logTakeover(mesh.log, attempt, ids, () => logIndex(session.events).ofInvocation(run.invocationId));
   linkEarlier(tally, run, session);
-  const caller = await mesh.callers.read(item.headers, ref);
   const newMessage = run.message && (await openAnswers(mesh, refOf(session), run.message));
   const events = runInvocation({
     ...services,
@@ -246,6 +255,7 @@ async function runHop(
     invocationId: run.invocationId,
     ...(run.resume !== undefined && { resume: run.resume }),
     ...(newMessage && { newMessage }),
+    committedMessage: committed?.event,
     ...(run.stateDelta && { stateDelta: run.stateDelta }),
     ...(run.answeredBy && { answeredBy: run.answeredBy }),
     runConfig: run.runConfig,

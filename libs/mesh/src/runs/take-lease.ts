@@ -4,13 +4,22 @@ import {
   type InvocationRecord,
   type InvocationRef,
   noSession,
+  plainMessageEvent,
   type TakenSession,
   type TakeOptions,
   type UserLimits,
   wasAccepted,
 } from '@agentmesh/agent/internal';
 import type { WorkItem, WorkOutcome } from '@agentmesh/bus';
-import { type AttemptMark, deadlineOf, header, MeshError, traceIdOf } from '@agentmesh/protocol';
+import {
+  type AttemptMark,
+  type Caller,
+  deadlineOf,
+  type Event,
+  header,
+  MeshError,
+  traceIdOf,
+} from '@agentmesh/protocol';
 import type { Mesh } from '../mesh/mesh.ts';
 import { countWaited } from '../mesh/metrics.ts';
 import { tooManyWaiting } from '../mesh/run-limits.ts';
@@ -39,10 +48,10 @@ export function askForLease(
   served: ServedAgent,
   run: Run,
   delivery: DeliveredRun,
-  ref: InvocationRef,
+  { ref, first }: Pick<TakeRequest, 'ref' | 'first'>,
 ): Promise<TakenSession> | undefined {
   if (isTooLate(delivery.item)) return undefined;
-  const options = { ...takeOptions(served, run, delivery), onlyNew: true };
+  const options = { ...takeOptions(served, run, delivery), onlyNew: true, first };
   const taking = served.mesh.sessions.leases.take(ref, options);
   // The session may turn out to be gone first.
   taking.catch(() => {});
@@ -54,12 +63,24 @@ export function isTooLate({ headers }: WorkItem): boolean {
   return (deadlineOf(headers) ?? Number.POSITIVE_INFINITY) <= Date.now();
 }
 
+/** Returns the event of the message, unless its commit needs a look at the session. */
+export function firstEvent(
+  { services }: ServedAgent,
+  run: Run,
+  caller: Caller | undefined,
+): Event | undefined {
+  const place = { userId: run.user, sessionId: run.session };
+  return plainMessageEvent({ ...run, caller, pluginManager: services.pluginManager }, place, run.message);
+}
+
 interface TakeRequest {
   ref: InvocationRef;
   /** The place of an earlier run of the session that has not arrived in its queue. */
   earlier: number | undefined;
   /** True for a caller that has not looked at the invocation; the result may then be `begun`. */
   onlyNew?: boolean;
+  /** The event of the message, which may be committed with the taking. */
+  first?: Event | undefined;
   /** The answer to the same request, when it was sent before. */
   taking?: Promise<TakenSession> | undefined;
 }
@@ -74,11 +95,11 @@ export async function takeLease(
   served: ServedAgent,
   run: Run,
   delivery: OpenRun,
-  { ref, earlier, onlyNew = false, taking }: TakeRequest,
+  { ref, earlier, onlyNew = false, first, taking }: TakeRequest,
 ): Promise<HeldSession | WorkOutcome | 'begun'> {
   const { mesh } = served;
   const take = () =>
-    mesh.sessions.leases.take(ref, { ...takeOptions(served, run, delivery), earlier, onlyNew });
+    mesh.sessions.leases.take(ref, { ...takeOptions(served, run, delivery), earlier, onlyNew, first });
   const taken = await (taking ?? take());
   if (taken.state === 'begun') return taken.state;
   if (taken.state === 'duplicate') {

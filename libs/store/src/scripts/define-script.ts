@@ -1,12 +1,15 @@
 import { type Script, type ScriptEffect, script } from './script.ts';
 
 /** The values of one call: keys and arguments by their names, lists in full. */
-type ScriptValues<K extends string, A extends string, L extends string> = Record<K, string> &
+export type ScriptValues<K extends string, A extends string, L extends string> = Record<K, string> &
   Record<A, string | number> &
   Record<L, readonly (string | number)[]>;
 
 /** A script whose keys and arguments have names. */
 export interface NamedScript<K extends string, A extends string, L extends string> extends Script {
+  /** The names of its keys and of its arguments without lists, in their order. */
+  keys: readonly K[];
+  args: readonly A[];
   /** Puts the values of a call in the order in which the script reads them. */
   call(values: ScriptValues<K, A, L>): [script: Script, keys: string[], args: (string | number)[]];
 }
@@ -34,6 +37,8 @@ export function defineScript<
   const names = `${declare('KEYS', keys)}${declare('ARGV', args)}${declareLists(args.length, lists)}`;
   return {
     ...script(`${names}${lua}`, effect),
+    keys,
+    args,
     call(values) {
       const ofLists = lists.flatMap((name) => [values[name].length, ...values[name]]);
       return [this, keys.map((name) => values[name]), [...args.map((name) => values[name]), ...ofLists]];

@@ -1,8 +1,8 @@
 import type { GetSessionConfig, Session } from '@agentmesh/agent';
 import {
+  addEvent,
   assertCount,
   assertStorable,
-  deepFreeze,
   pickScopes,
   type StoredEvent,
 } from '@agentmesh/agent/internal';
@@ -113,12 +113,9 @@ export function chooseEvents(
 export function bringUpToDate(session: Session, events: StoredEvent[]): boolean {
   // Another call may have added some while these were read.
   const news = events.filter(({ seq }) => seq > session.seq);
-  for (const { seq, event } of news) {
-    deepFreeze(event);
-    session.events.push(event);
-    session.seq = seq;
-    session.lastUpdateTime = event.timestamp;
-    assignDelta(session.state, event.actions.stateDelta);
+  for (const each of news) {
+    addEvent(session, each);
+    assignDelta(session.state, each.event.actions.stateDelta);
   }
   return news.length > 0;
 }

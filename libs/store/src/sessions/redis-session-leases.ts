@@ -1,7 +1,6 @@
-import { createHash, randomUUID } from 'node:crypto';
+import { createHash } from 'node:crypto';
 import {
   defaultLeaseMs,
-  type HeldSession,
   type InvocationRef,
   type NextRun,
   type NextRunOptions,
@@ -26,9 +25,7 @@ import {
   listBusyUsers,
   noteBusy,
 } from './busy-lists.ts';
-import { recordOf } from './invocation-record.ts';
 import { invocationKey, resumeName, sessionKeys, userKeys } from './lease-keys.ts';
-import { forgetRuns, noteRun } from './redis-overview.ts';
 import {
   abandonScript,
   findSilentScript,
@@ -39,22 +36,8 @@ import {
   renewScript,
 } from './scripts/lease-scripts.ts';
 import { nextReadyScript, nextRunScript, promoteScript, readReadyScript } from './scripts/queue-scripts.ts';
-import { takeScript } from './scripts/take-script.ts';
 import type { SessionPlace } from './session-place.ts';
-
-type HeldReply = [
-  token: number,
-  begun: number,
-  seq: number,
-  incarnation: string,
-  attempt: number,
-  record: string[],
-];
-
-type Found =
-  | ['held', ...HeldReply]
-  | ['busy', string, 0 | 1, 0 | 1]
-  | ['begun' | 'duplicate' | 'ended' | 'gone' | 'elsewhere' | 'refused' | 'free'];
+import { takeSession } from './take-session.ts';
 
 /** The holder of each session and the runs that wait for it, in the session's own slot. */
 export class RedisSessionLeases implements SessionLeases {
@@ -64,66 +47,8 @@ export class RedisSessionLeases implements SessionLeases {
     this.#place = place;
   }
 
-  async take(ref: InvocationRef, options: TakeOptions): Promise<TakenSession> {
-    const {
-      run,
-      whenBusy,
-      rejection,
-      leaseMs = defaultLeaseMs,
-      delivery,
-      place,
-      earlier,
-      incarnation,
-      limits,
-      onlyWaits = false,
-      onlyNew = false,
-    } = options;
-    const { connection, keys } = this.#place;
-    const { running, ended } = this.#place.invocationTtlMs;
-    // Sent before the script: a crash in between leaves a session that the next sweep takes off the list.
-    const noted = noteRun(connection, keys, ref, options);
-    const taken = connection.script<Found>(
-      ...takeScript.call({
-        invocation: invocationKey(keys, ref),
-        ...sessionKeys(keys, ref),
-        index: keys.index(ref.appName, ref.userId),
-        sessionToken: encodeToken(ref.sessionId),
-        runningMs: running,
-        endedMs: ended,
-        nonce: randomUUID(),
-        run: runName(ref),
-        leaseMs,
-        whenBusy,
-        message: run,
-        resume: resumeName(ref),
-        part: delivery?.part ?? '',
-        delivery: delivery?.message ?? '',
-        place: place ?? '',
-        earlier: earlier ?? '',
-        incarnation: incarnation ?? '',
-        rejection: rejection ? toJson(rejection, 'the end') : '',
-        most: limits?.running ?? '',
-        mostQueued: limits?.waiting?.most ?? '',
-        refusal: limits?.waiting ? toJson(limits.waiting.refusal, 'the end') : '',
-        onlyWaits: onlyWaits ? 1 : '',
-        onlyNew: onlyNew ? 1 : '',
-        waitingMs: 7 * running,
-        agent: options.agent ?? '',
-      }),
-    );
-    const [[state, ...found], mark] = await Promise.all([taken, noted]);
-    if (state === 'held') return heldSession(found as HeldReply, mark);
-    if (state === 'gone') await forgetRuns(connection, keys, ref);
-    if (state !== 'busy') return { state };
-    // The end of another run may have taken the session off the list between the two.
-    if (!onlyWaits) await noteBusy(connection, keys, ref);
-    const [holder, isFull, isRejected] = found as [string, 0 | 1, 0 | 1];
-    return {
-      state,
-      ...(holder && { holder: runOfName(holder).invocationId }),
-      ...(isFull === 1 && { isFull: true }),
-      ...(isRejected === 1 && { isRejected: true }),
-    };
+  take(ref: InvocationRef, options: TakeOptions): Promise<TakenSession> {
+    return takeSession(this.#place, ref, options);
   }
 
   async renew(ref: InvocationRef, token: number, leaseMs = defaultLeaseMs): Promise<{ cancelled?: string }> {
@@ -285,14 +210,4 @@ export class RedisSessionLeases implements SessionLeases {
   async busyUsers(app: string, limit: number): Promise<UserOwner[]> {
     return await listBusyUsers(this.#place.connection, this.#place.keys, { app, limit });
   }
-}
-
-function heldSession(
-  [token, begun, seq, incarnation, attempt, fields]: HeldReply,
-  mark: string,
-): HeldSession {
-  const record = recordOf(fields);
-  const { cancelled } = record;
-  const held = { state: 'held', token, begun, seq, incarnation, attempt, record, mark } as const;
-  return { ...held, ...(cancelled !== undefined && { cancelled }) };
 }

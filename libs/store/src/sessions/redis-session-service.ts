@@ -17,27 +17,22 @@ import {
   noteIncarnation,
   pendingChanges,
   pickScopes,
-  recordedEnd,
-  runName,
   sessionReplacedError,
   takeoverError,
-  tokensOf,
-  turnChanges,
 } from '@agentmesh/agent/internal';
-import { type Event, encodeToken, keptJson, MeshError, type SessionRef, toJson } from '@agentmesh/protocol';
+import { type Event, keptJson, MeshError, type SessionRef, toJson } from '@agentmesh/protocol';
 import type { Outbox } from './app-state.ts';
+import { type CommitResult, commitValues } from './commit-values.ts';
 import { deleteSession } from './delete-session.ts';
 import { bringUpToDate, chooseEvents, decodeEvent, encodeEvent, logPart } from './event-log.ts';
-import { sessionKeys } from './lease-keys.ts';
 import { listSessions } from './list-sessions.ts';
 import { RedisInvocations } from './redis-invocations.ts';
 import { RedisOverview } from './redis-overview.ts';
-import { pendingField, pendingValues, RedisPendingCalls, turnValues } from './redis-pending-calls.ts';
+import { RedisPendingCalls } from './redis-pending-calls.ts';
 import { RedisSessionLeases } from './redis-session-leases.ts';
 import { RedisSessionLog } from './redis-session-log.ts';
 import { RedisUserRecords } from './redis-user-records.ts';
 import { commitScript } from './scripts/commit-script.ts';
-import { retentionValues } from './scripts/retention.ts';
 import { createScript } from './scripts/session-scripts.ts';
 import type { SessionPlace } from './session-place.ts';
 import { assignDelta, splitDelta, stateOf } from './state-delta.ts';
@@ -154,51 +149,18 @@ export class RedisSessionService implements SessionService {
 
   async #commit({
     session,
-    event,
-    json,
     stored,
-    token,
-    attempt,
-    aside = false,
     whileOpen,
     end,
-    uncounted,
+    ...request
   }: Committing): Promise<{ seq: number; repeated: boolean; counted: number }> {
-    const { appName, userId, id } = session;
     const ref = refOf(session);
-    const { connection, app, invocationTtlMs, retention } = this.#place;
-    const delta = splitDelta(event.actions.stateDelta, 'the state delta');
-    const changes = pendingChanges(stored, id);
+    const { connection, app } = this.#place;
+    const changes = pendingChanges(stored, session.id);
+    const values = { ...request, ref, changes, knownSeq: session.seq, ...{ whileOpen, end } };
+    const call = commitScript.call(commitValues(this.#place, values));
     await this.pending.before(ref, changes);
-    const result = await connection.script<CommitResult>(
-      ...commitScript.call({
-        ...this.#commitKeys(ref, event),
-        id,
-        sessionToken: encodeToken(id),
-        eventId: event.id,
-        event: json,
-        timestamp: event.timestamp,
-        invocationId: event.invocationId,
-        knownSeq: session.seq,
-        runningMs: invocationTtlMs.running,
-        endedMs: end?.as.waits ? invocationTtlMs.running : invocationTtlMs.ended,
-        fencingToken: token ?? '',
-        modelTokens: tokensOf(event),
-        part: attempt?.part ?? '',
-        attempt: attempt?.number ?? '',
-        whileOpen: whileOpen === undefined ? '' : pendingField(id, whileOpen),
-        sessionState: delta.session.flat(),
-        userState: delta.user.flat(),
-        tempState: delta.temp.flat(),
-        appState: delta.app.flat(),
-        ...pendingValues(changes, id),
-        ...turnValues(turnChanges(event)),
-        aside: aside ? 1 : 0,
-        ...retentionValues(retention(appName)),
-        ...endValues(event, end),
-        calls: uncounted,
-      }),
-    );
+    const result = await connection.script<CommitResult>(...call);
     if (result === 'gone') throw noSession(ref);
     if (result === 'fenced') throw takeoverError();
     if (result === 'repeated') throw newerAttemptError();
@@ -206,39 +168,10 @@ export class RedisSessionService implements SessionService {
     if (result === 'late') throw callAnsweredError(whileOpen ?? '');
     const [seq, repeated, outbox, counted, isIdle] = result;
     if (end) end.isIdle = isIdle === 1;
-    await app.applyOutbox(appName, userId, outbox);
+    await app.applyOutbox(ref.appName, ref.userId, outbox);
     await this.pending.after(ref, changes);
     return { seq, repeated: repeated === 1, counted };
   }
-
-  #commitKeys(ref: SessionRef, { invocationId }: Event) {
-    const { keys } = this.#place;
-    const { appName, userId } = ref;
-    return {
-      ...sessionKeys(keys, ref),
-      events: keys.events(ref),
-      state: keys.state(ref),
-      user: keys.user(appName, userId),
-      sessions: keys.sessions(appName, userId),
-      invocation: keys.invocation(appName, userId, invocationId),
-      outbox: keys.appOutbox(appName, userId),
-      pending: keys.pending(appName, userId),
-      answered: keys.answered(ref),
-      hiddenSessions: keys.hiddenSessions(appName, userId),
-      index: keys.index(appName, userId),
-      sessionEnds: keys.sessionEnds(appName, userId),
-    };
-  }
-}
-
-/** Returns the arguments of the commit script for the end of a run. */
-function endValues({ invocationId }: Event, end: AppendEventRequest['end']) {
-  const run = { invocationId, resume: end?.resume };
-  return {
-    endJson: end ? toJson(recordedEnd(end.as), 'the end') : '',
-    endRun: runName(run),
-    endResume: run.resume === undefined ? '' : runName(run),
-  };
 }
 
 interface Committing extends AppendEventRequest {
@@ -247,13 +180,5 @@ interface Committing extends AppendEventRequest {
   stored: Event;
   uncounted: number;
 }
-
-type CommitResult =
-  | [seq: number, repeated: 0 | 1, outbox: Outbox, counted: number, isIdle: 0 | 1]
-  | 'gone'
-  | 'fenced'
-  | 'repeated'
-  | 'other'
-  | 'late';
 
 const refOf = ({ appName, userId, id: sessionId }: Session): SessionRef => ({ appName, userId, sessionId });
