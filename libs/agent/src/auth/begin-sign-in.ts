@@ -6,7 +6,8 @@ import {
 } from 'oauth4webapi';
 import type { AuthConfig } from '../credentials/auth-config.ts';
 import type { SignIn } from '../credentials/sign-in-service.ts';
-import { oauthOf, serverOf } from './authorization-server.ts';
+import { serverOf } from './authorization-server.ts';
+import { oauthOf } from './scheme-oauth.ts';
 
 /**
  * Makes the sign-in for a configuration. For an authorization code grant the sign-in holds the address for

@@ -5,13 +5,12 @@ import type { AuthConfig, AuthCredential } from '../credentials/auth-config.ts';
 import { shownRequest } from '../credentials/credential-request.ts';
 import type { KeptSignIn, SignInRef } from '../credentials/sign-in-service.ts';
 import { questionIdOf } from '../events/question-id.ts';
-import { beginSignIn } from './begin-sign-in.ts';
-import { holdsCode, redeemCode } from './fetch-tokens.ts';
 import {
   credentialServicesOf,
   findCredential,
   holdMs,
   lookMs,
+  oauthClient,
   save,
   savedCredential,
 } from './find-credential.ts';
@@ -99,6 +98,7 @@ export async function askPerson(context: Context, isRemote: boolean): Promise<vo
   const { requestedConfig } = credentials;
   if (!requestedConfig) return;
   const { signInService } = credentialServicesOf(context);
+  const { beginSignIn } = await import('./begin-sign-in.ts');
   const signIn = {
     ...(await beginSignIn(requestedConfig, abortSignal)),
     ...(isRemote && { isCallers: true }),
@@ -136,6 +136,7 @@ async function exchange(
     await signInService.move(ref, 'answered', 'closed');
     return answer;
   }
+  const { redeemCode } = await oauthClient();
   context.abortSignal?.throwIfAborted();
   // After this move nobody sends the code a second time, even if this process dies.
   if (!(await signInService.move(ref, 'answered', 'taken')))
@@ -153,6 +154,11 @@ async function exchange(
   await save(signIn.authConfig, context, credential);
   await signInService.move(ref, 'taken', 'closed');
   return credential;
+}
+
+/** Tells whether the answer holds a code that must be redeemed. Tokens and keys are used directly. */
+function holdsCode({ oauth2 }: AuthCredential): boolean {
+  return oauth2?.accessToken === undefined && Boolean(oauth2?.authCode ?? oauth2?.authResponseUri);
 }
 
 /**

@@ -12,12 +12,8 @@ import {
 import type { AuthConfig, AuthCredential, OAuth2Credential } from '../credentials/auth-config.ts';
 import type { SignIn } from '../credentials/sign-in-service.ts';
 import { type ServerAndClient, serverOf } from './authorization-server.ts';
-import { TokenError, tokenError } from './token-error.ts';
-
-/** Tells whether the answer holds a code that must be redeemed. Tokens and keys are used directly. */
-export function holdsCode({ oauth2 }: AuthCredential): boolean {
-  return oauth2?.accessToken === undefined && Boolean(oauth2?.authCode ?? oauth2?.authResponseUri);
-}
+import { tokenError } from './describe-token-error.ts';
+import { TokenError } from './token-error.ts';
 
 /**
  * Redeems the code of a sign-in (RFC 6749 §4.1.3, RFC 7636). Checks the state once more, and `iss` (RFC 9207)

@@ -6,8 +6,7 @@ import type { AuthConfig, AuthCredential } from '../credentials/auth-config.ts';
 import type { CredentialService } from '../credentials/credential-service.ts';
 import type { SignInService } from '../credentials/sign-in-service.ts';
 import { isUsable } from '../credentials/validity.ts';
-import { oauthOf, requestMs } from './authorization-server.ts';
-import { fetchOwnToken, refreshTokens } from './fetch-tokens.ts';
+import { oauthOf, requestMs } from './scheme-oauth.ts';
 import { TokenError } from './token-error.ts';
 
 /**
@@ -17,6 +16,9 @@ import { TokenError } from './token-error.ts';
 export const holdMs = 2 * requestMs + 5_000;
 /** Interval at which to check whether another process has finished, in ms. */
 export const lookMs = 50;
+
+/** Loads the client of authorization servers when it is needed first: most agents never need it. */
+export const oauthClient = () => import('./fetch-tokens.ts');
 
 /** The services that store credentials and sign-ins. */
 export interface CredentialServices {
@@ -58,6 +60,7 @@ export async function findCredential(
   if (saved) return saved;
   if (oauthOf(authScheme).grant !== 'client_credentials' || raw?.oauth2?.clientId === undefined)
     return undefined;
+  const { fetchOwnToken } = await oauthClient();
   const token = await fetchOwnToken(authConfig, context.abortSignal);
   await save(authConfig, context, token);
   return token;
@@ -98,6 +101,7 @@ async function renewed(
 ): Promise<AuthCredential | undefined> {
   if (current.oauth2?.refreshToken === undefined) return undefined;
   try {
+    const { refreshTokens } = await oauthClient();
     const fresh = await refreshTokens(authConfig, current);
     await save(authConfig, context, fresh);
     return fresh;

@@ -1,5 +1,6 @@
 // Collects metrics as a process does, for push.int.test.ts: node probes-child.fixture.ts <on|otlp|off>. It writes one
-// line of JSON: the warnings, the time of the stop in ms, and whether a library for metrics was loaded.
+// line of JSON: the warnings, the time of the stop in ms, and whether a library for metrics, and the client of `fetch`,
+// were loaded.
 import { createRequire } from 'node:module';
 import { metrics } from '@opentelemetry/api';
 import { startProbes } from './start-probes.ts';
@@ -30,4 +31,7 @@ await owner[Symbol.asyncDispose]();
 const stopMs = Math.round(performance.now() - stopping);
 const files = Object.keys(createRequire(import.meta.url).cache);
 const isLoaded = files.some((file) => /@opentelemetry\/(?:sdk-metrics|exporter|otlp)/.test(file));
-process.stdout.write(`${JSON.stringify({ warnings, stopMs, isLoaded })}\n`);
+// Node.js lists the modules of its own that a process has loaded, but does not document the list.
+const { moduleLoadList } = process as unknown as { moduleLoadList: string[] };
+const hasFetch = moduleLoadList.some((name) => name.includes('undici'));
+process.stdout.write(`${JSON.stringify({ warnings, stopMs, isLoaded, hasFetch })}\n`);

@@ -9,6 +9,7 @@ interface Report {
   warnings: string[];
   stopMs: number;
   isLoaded: boolean;
+  hasFetch: boolean;
 }
 
 interface Body {
@@ -82,7 +83,7 @@ it('sends the metrics again and again, the last ones at the stop, without a heal
 });
 
 it.each(['on', 'off'] as const)('sends and loads nothing with %s', async (kind) => {
-  expect(await work(kind, await listen())).toMatchObject({ warnings: [], isLoaded: false });
+  expect(await work(kind, await listen())).toMatchObject({ warnings: [], isLoaded: false, hasFetch: false });
   expect(requests).toEqual([]);
 });
 

@@ -2,7 +2,7 @@ import type { NamedScript, ScriptValues } from './define-script.ts';
 import { type Script, script } from './script.ts';
 
 /** Two scripts that run as one step. */
-interface ChainedScripts<First, Second> extends Script {
+export interface ChainedScripts<First, Second> extends Script {
   call(first: First, second: Second): [script: Script, keys: string[], args: (string | number)[]];
 }
 
