@@ -58,8 +58,10 @@ describe('compose.yaml', () => {
     );
   });
 
-  it('gives NATS the password of each user', () => {
-    const given = Object.keys(service('nats').environment ?? {}).sort();
+  it('has NATS collect less garbage, and gives it the password of each user', () => {
+    const { GOGC, ...passwords } = service('nats').environment ?? {};
+    expect(GOGC).toBe('400');
+    const given = Object.keys(passwords).sort();
     const users = [...deployedServices.map(({ user }) => user), 'provision', 'client'];
     expect(given).toEqual(users.map((user) => `NATS_PASSWORD_${user.toUpperCase()}`).sort());
   });

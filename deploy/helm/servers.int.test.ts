@@ -66,6 +66,11 @@ function environmentOf(manifests: readonly Manifest[], container: IContainer): R
   for (const { name, value, valueFrom } of container.env ?? []) {
     const { name: secret = '', key = '', optional } = valueFrom?.secretKeyRef ?? {};
     if (secret === 'model') continue;
+    if (valueFrom?.resourceFieldRef) {
+      const [, gibibytes = ''] = /^(\d+)Gi$/.exec(String(container.resources?.limits?.memory)) ?? [];
+      env[name] = String(Number(gibibytes) * 1024 ** 3);
+      continue;
+    }
     if (!secret) env[name] = (value ?? '').replace(/\$\((\w+)\)/g, (_, other: string) => env[other] ?? '');
     else if (!optional)
       env[name] = Buffer.from(find(manifests, 'Secret', secret).data?.[key] ?? '', 'base64').toString();
@@ -164,6 +169,13 @@ describe.runIf(canRun)('NATS and Redis as parts of the release', () => {
     expect(new Set(secrets.map(({ data }) => data?.password)).size).toBe(secrets.length);
     for (const { metadata } of secrets)
       expect(metadata.annotations?.['helm.sh/resource-policy']).toBe('keep');
+  });
+
+  it('have NATS collect less garbage, within the memory that it may have', () => {
+    const { env } = containerOf(find(render('mesh'), 'StatefulSet', 'nats'));
+    expect(env).toContainEqual({ name: 'GOGC', value: '400' });
+    const resourceFieldRef = { resource: 'limits.memory' };
+    expect(env).toContainEqual({ name: 'GOMEMLIMIT', valueFrom: { resourceFieldRef } });
   });
 
   it('are found by services, by the autoscaler in another namespace, and by the step that provisions them', () => {

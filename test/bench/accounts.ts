@@ -4,8 +4,9 @@
  * users have no lists of permitted subjects. It compares the time, and CPU time, which other work of the machine
  * disturbs less. Needs Linux.
  *
- * `node_modules/.bin/node test/bench/accounts.ts [rounds [processes [cases]]]`, with the beginning of the names of the
- * cases, all by default.
+ * `node_modules/.bin/node test/bench/accounts.ts [rounds [processes [cases [control]]]]`, with the beginning of the names
+ * of the cases, all by default. With `control`, a second mesh in one account stands in the place of the accounts without
+ * lists: its ratios show how far two equal meshes differ.
  */
 import { fork } from 'node:child_process';
 import { once } from 'node:events';
@@ -38,6 +39,9 @@ const rounds = Number(process.argv[2] ?? 20);
 const processes = Number(process.argv[3] ?? 6);
 /** The beginning of the names of the cases to measure. */
 const only = process.argv[4] ?? '';
+const [, , , , , control = ''] = process.argv;
+if (!['', 'control'].includes(control))
+  throw new Error(`the fourth argument is control or nothing, and not ${control}`);
 const names = subjects();
 const agent = new EchoAgent({ name: 'echo_agent' });
 /** The name of a service that only sends a request back, without Redis, and takes no runs. */
@@ -77,15 +81,22 @@ interface Cost {
   ends: number;
 }
 
-/** The forms of rights that are compared. */
-const forms = ['accounts', 'accounts without lists', 'one account'] as const;
-type Rights = (typeof forms)[number];
+type Rights = 'accounts' | 'accounts without lists' | 'one account';
+
+/** The forms of rights that are compared, each with the last one. */
+const forms: readonly [Rights, Rights, Rights] = [
+  'accounts',
+  control ? 'one account' : 'accounts without lists',
+  'one account',
+];
+/** The heading of the columns of the second form. */
+const secondName = control || 'no lists';
 
 /** The lists of permitted subjects of a user, in the text of the configuration. */
 const lists = /, permissions: \{\n[^\n]*\n[^\n]*\n {4}\}/g;
 
-/** The costs of each round: with accounts, with accounts without lists, and in one account. */
-type Costs = [apart: Cost[], open: Cost[], together: Cost[]];
+/** The costs of each round, by form. */
+type Costs = [apart: Cost[], second: Cost[], together: Cost[]];
 
 async function openEnds(redis: { url: string; pid: number }, rights: Rights): Promise<Ends> {
   await using owners = new AsyncDisposableStack();
@@ -206,14 +217,14 @@ const cpuOfAll = ({ server, redis, ends }: Cost) => server + redis + ends;
  * of an ask, and their CPU time differs by more than that from round to round.
  */
 function rowOf({ name, inFlight }: Case, costs: Costs): string {
-  const [apart, open, together] = costs;
+  const [apart, second, together] = costs;
   const microseconds = (of: Cost[], part: (cost: Cost) => number) => Math.round(median(of.map(part)) * 1_000);
   const [all, ...servers] = [
     microseconds(together, cpuOfAll),
-    ...[together, apart, open].map((of) => microseconds(of, ({ server }) => server)),
+    ...[together, apart, second].map((of) => microseconds(of, ({ server }) => server)),
   ];
   const ratios = (ratio: (cost: Cost, base: Cost) => number) =>
-    [apart, open].map((of) => median(of.map((cost, round) => ratio(cost, together[round] as Cost))));
+    [apart, second].map((of) => median(of.map((cost, round) => ratio(cost, together[round] as Cost))));
   const added = ratios((cost, base) => (cost.server - base.server) / cpuOfAll(base));
   const times = ratios((cost, base) => cost.time / base.time);
   const cpu = ratios((cost, base) => cpuOfAll(cost) / cpuOfAll(base));
@@ -254,7 +265,7 @@ async function measureAll(number: number): Promise<Costs[]> {
 
 /** Measures in a process of its own: which of three equal meshes is faster differs from process to process. */
 async function measureApart(number: number): Promise<Costs[]> {
-  const child = fork(import.meta.filename, [String(rounds), '0', only, String(number)]);
+  const child = fork(import.meta.filename, [String(rounds), '0', only, control, String(number)]);
   const [costs] = (await once(child, 'message')) as [Costs[]];
   return costs;
 }
@@ -267,14 +278,14 @@ async function main(): Promise<void> {
       for (const [which, each] of costs.entries()) found[index]?.[which]?.push(...each);
   }
   const head = [
-    ...['CPU time in µs', 'in flight', 'all processes', 'server', 'accounts', 'no lists'],
-    ...['added by accounts', 'no lists', 'CPU', 'no lists', 'time', 'no lists'],
+    ...['CPU time in µs', 'in flight', 'all processes', 'server', 'accounts', secondName],
+    ...['added by accounts', secondName, 'CPU', secondName, 'time', secondName],
   ];
   console.log(`| ${head.join(' | ')} |`);
   console.log(`|---|${'---:|'.repeat(head.length - 1)}`);
   for (const [index, each] of cases.entries()) console.log(rowOf(each, found[index] as Costs));
 }
 
-const number = process.argv[5];
+const number = process.argv[6];
 if (number === undefined) await main();
 else process.send?.(await measureAll(Number(number)));

@@ -5,7 +5,14 @@ import { join, resolve } from 'node:path';
 import { GenericContainer, getContainerRuntimeClient, type StartedTestContainer, Wait } from 'testcontainers';
 import { freePort } from '../processes/free-port.ts';
 import type { NatsOptions, RedisOptions, Server } from './server.ts';
-import { loginOf, natsConfiguration, passwordFile, redisArguments, writePrivate } from './server-settings.ts';
+import {
+  loginOf,
+  natsConfiguration,
+  natsEnvironment,
+  passwordFile,
+  redisArguments,
+  writePrivate,
+} from './server-settings.ts';
 
 interface ContainerOptions {
   scheme: string;
@@ -14,6 +21,7 @@ interface ContainerOptions {
   image: string;
   program: string;
   args: string[];
+  env?: Record<string, string>;
   /** The port within the container. */
   inside: number;
   port: number | undefined;
@@ -35,6 +43,7 @@ export async function startNatsContainer(options: NatsOptions): Promise<Server> 
       image: process.env.MESH_NATS_IMAGE || 'nats:2.12-alpine',
       program: 'nats-server',
       args: ['-c', `${dataInside}/nats-server.conf`],
+      env: natsEnvironment(),
       inside,
       port: options.port,
       ready: /Server is ready/,
@@ -89,13 +98,14 @@ async function startContainer(
 }
 
 function containerOf(
-  { image, program, args, inside, ready }: ContainerOptions,
+  { image, program, args, env = {}, inside, ready }: ContainerOptions,
   { port, dataDir }: { port: number; dataDir: string },
 ): GenericContainer {
   const { uid, gid } = userInfo();
   const container = new GenericContainer(image)
     .withEntrypoint([program])
     .withCommand(args)
+    .withEnvironment(env)
     .withExposedPorts({ container: inside, host: port })
     .withBindMounts([{ source: dataDir, target: dataInside }])
     .withWaitStrategy(Wait.forLogMessage(ready))

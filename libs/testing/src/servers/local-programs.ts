@@ -4,7 +4,14 @@ import { join } from 'node:path';
 import { requireBinary } from '../processes/find-binary.ts';
 import { startLocalServer } from './local-server.ts';
 import type { NatsOptions, RedisOptions, Server } from './server.ts';
-import { loginOf, natsConfiguration, passwordFile, redisArguments, writePrivate } from './server-settings.ts';
+import {
+  loginOf,
+  natsConfiguration,
+  natsEnvironment,
+  passwordFile,
+  redisArguments,
+  writePrivate,
+} from './server-settings.ts';
 
 /** Starts a NATS server by the local program. */
 export async function startLocalNats({
@@ -22,6 +29,7 @@ export async function startLocalNats({
     scheme: 'nats',
     onEnd,
     binary: requireBinary('nats-server'),
+    env: natsEnvironment(),
     dataDir,
     port,
     args: (place) => {

@@ -17,6 +17,8 @@ export interface LocalServerOptions {
   port: number | undefined;
   /** Returns the program's arguments for the chosen port. May write a configuration file into the folder. */
   args(place: { port: number; dataDir: string }): string[];
+  /** Variables that the program has besides those of this process. */
+  env?: Record<string, string>;
   /** Called when the server ends without a call of `stop` or `kill`. */
   onEnd?: ((how: string) => void) | undefined;
   /** Tells whether this server answers, and not another server on the same port. */
@@ -55,7 +57,11 @@ async function launch(
 ): Promise<{ child: ChildProcess } | { log: string }> {
   const logFile = join(dataDir, `${options.name}.log`);
   const args = [options.binary, ...options.args({ port, dataDir })];
-  const child = spawnLogged(args, { logFile, trash: options.dataDir === undefined ? dataDir : undefined });
+  const child = spawnLogged(args, {
+    logFile,
+    env: options.env,
+    trash: options.dataDir === undefined ? dataDir : undefined,
+  });
   const log = () => readFileSync(logFile, 'utf8');
   let failure: string | undefined;
   child.once('error', (error) => {
@@ -75,12 +81,17 @@ async function launch(
 
 function spawnLogged(
   command: string[],
-  { logFile, trash }: { logFile: string; trash: string | undefined },
+  {
+    logFile,
+    env,
+    trash,
+  }: { logFile: string; env: Record<string, string> | undefined; trash: string | undefined },
 ): ChildProcess {
   const log = openSync(logFile, 'w', 0o600);
   const child = spawnGuarded(command, {
     stdio: ['ignore', log, log],
     isPrivate: true,
+    ...(env && { env: { ...process.env, ...env } }),
     ...(trash !== undefined && { trash }),
   });
   closeSync(log);

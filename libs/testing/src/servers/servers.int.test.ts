@@ -1,6 +1,6 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { existsSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
 import { connect, createServer, type Server as NetServer } from 'node:net';
 import { afterEach, expect, test, vi } from 'vitest';
 import { until } from '../processes/wait.ts';
@@ -42,6 +42,18 @@ test('passes extra configuration on', async () => {
   expect(await say(nats, 'PING')).toContain('"max_payload":4096');
   await using locked = await startRedis({ extraArgs: ['--requirepass', 'secret'] });
   expect(await say(locked, 'GET k')).toContain('NOAUTH');
+});
+
+test.runIf(process.platform === 'linux').each([
+  ['', 'GOGC=400'],
+  ['150', 'GOGC=150'],
+])('runs NATS with fewer collections of garbage: GOGC=%j', async (given, expected) => {
+  vi.stubEnv('MESH_TEST_SERVERS', 'local');
+  vi.stubEnv('GOGC', given);
+  await using server = await startNats();
+  const variables = readFileSync(`/proc/${server.pid}/environ`, 'utf8').split('\0');
+  expect(variables.filter((each) => each.startsWith('GOGC='))).toEqual([expected]);
+  expect(variables).toContain(`PATH=${process.env.PATH}`);
 });
 
 test('reports the error of a server that does not start', async () => {
