@@ -1,7 +1,6 @@
 import type { Event } from '@agentmesh/protocol';
 import type { Content } from '@google/genai';
 import { isOnBranch } from '../events/agent-path.ts';
-import { copyJson } from '../events/copy-json.ts';
 import { getFunctionResponses } from '../events/event.ts';
 import { logIndex } from '../events/log-index.ts';
 import { isFromOther, shownContent } from './shown-event.ts';
@@ -19,15 +18,12 @@ export interface ContentsRequest {
   include: 'default' | 'none';
 }
 
-/**
- * Makes the model's view of the conversation from the events that this agent may see. Its contents are copies:
- * callbacks, tools and models may change the request, and the log must not change.
- */
-export function buildContents(request: ContentsRequest): Content[] {
+/** Makes the model's view of the conversation from the events that this agent may see. It belongs to the log. */
+export function buildContents(request: ContentsRequest): readonly Content[] {
   const { summary, events, invocationId, include, agentName, branch } = request;
   const from = include === 'none' ? startOfTurn(request) : 0;
   const log = shownLog(from === 0 ? events : events.slice(from), { agentName, branch });
-  const contents = log.contentsFor(invocationId).map(copyJson);
+  const contents = log.contentsFor(invocationId);
   return summary === undefined ? contents : [summaryContent(summary), ...contents];
 }
 

@@ -1,6 +1,7 @@
 import type { Event } from '@agentmesh/protocol';
 import type { Part } from '@google/genai';
 import { describe, expect, it } from 'vitest';
+import { lendContents } from '../base/base-llm.ts';
 import { createEvent } from '../events/event.ts';
 import { buildContents } from './contents.ts';
 
@@ -76,7 +77,8 @@ describe('the contents of a growing log', () => {
   it('are not changed by a change of an earlier request', () => {
     const log = [eventOf('user', { text: 'go' }), eventOf('me', call('a')), eventOf('me', response('a', 1))];
     const before = structuredClone(log);
-    const contents = contentsOf(log);
+    const config = { model: 'm', config: {}, toolsDict: {} };
+    const { contents } = lendContents(config, contentsOf(log));
     const expected = structuredClone(contents);
     for (const content of contents) {
       const [part = {}] = content.parts ?? [];

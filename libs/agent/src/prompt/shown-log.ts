@@ -75,7 +75,7 @@ export class ShownLog {
     return content && isFromOther(event, agentName) ? retell(event.author, content) : content;
   }
 
-  /** Returns the contents of a prompt of an invocation. They belong to the log: copy them. */
+  /** Returns the contents of a prompt of an invocation. They belong to the log. */
   contentsFor(invocationId: string): Content[] {
     const contents: Content[] = [];
     for (const entry of this.#withoutInterlude(invocationId)) {
