@@ -1,11 +1,11 @@
-import { BaseLlm, FunctionTool, type LlmRequest, type LlmResponse } from '@agentmesh/agent';
+import { BaseLlm, FunctionTool, type LlmRequest, type LlmResponse, readContents } from '@agentmesh/agent';
 import { z } from 'zod';
 import { answerOf, price } from './model.ts';
 
 /** A model that answers at once. */
 export class InstantLlm extends BaseLlm {
-  override async *generateContentAsync({ contents }: LlmRequest): AsyncGenerator<LlmResponse, void, void> {
-    yield { content: answerOf(contents) };
+  override async *generateContentAsync(request: LlmRequest): AsyncGenerator<LlmResponse, void, void> {
+    yield { content: answerOf(readContents(request)) };
   }
 }
 

@@ -173,7 +173,7 @@ export { AuthenticatedFunctionTool } from './tools/authenticated-function-tool.t
 export type { ExecuteCodeRequest as ExecuteCodeParams } from './base/base-code-executor.ts';
 export * from './base/base-code-executor.ts';
 export type { BaseLlmConnection, LlmRequest, LlmResponse } from './base/base-llm.ts';
-export { BaseLlm } from './base/base-llm.ts';
+export { BaseLlm, readContents } from './base/base-llm.ts';
 export { BuiltInCodeExecutor } from './code-executors/built-in-code-executor.ts';
 export * from './code-executors/unsafe-local-code-executor.ts';
 export type { GeminiOptions as GeminiParams } from './models/gemini.ts';

@@ -1,5 +1,6 @@
 import { type Event, MeshError } from '@agentmesh/protocol';
 import type { Content, GenerateContentConfig } from '@google/genai';
+import { copyJson } from '../events/copy-json.ts';
 import type { BaseTool } from './base-tool.ts';
 
 /** One request to a model. */
@@ -106,4 +107,45 @@ export function appendInstructions(request: LlmRequest, instructions: readonly s
   const existing = typeof systemInstruction === 'string' ? [systemInstruction] : [];
   const text = [...existing, ...instructions].filter((each) => each !== '').join('\n\n');
   if (text !== '') request.config.systemInstruction = text;
+}
+
+/** By request: its contents, as long as no code has touched them. */
+const lent = new WeakMap<LlmRequest, readonly Content[]>();
+
+/**
+ * Gives contents to a request that belong to a log. Callbacks, tools and models may change the contents of a request,
+ * and the log must not change: the first touch of `request.contents` makes copies.
+ */
+export function lendContents(
+  request: Omit<LlmRequest, 'contents'>,
+  contents: readonly Content[],
+): LlmRequest {
+  const own = (value: readonly Content[]) => {
+    lent.delete(whole);
+    Object.defineProperty(request, 'contents', {
+      value,
+      writable: true,
+      enumerable: true,
+      configurable: true,
+    });
+  };
+  const whole: LlmRequest = Object.defineProperty(request as LlmRequest, 'contents', {
+    get() {
+      own(contents.map(copyJson));
+      return whole.contents;
+    },
+    set: own,
+    enumerable: true,
+    configurable: true,
+  });
+  lent.set(whole, contents);
+  return whole;
+}
+
+/**
+ * Returns the contents of a request to a model that only reads them. This costs nothing; `request.contents` copies a long
+ * conversation when it is first read, so that its reader may change it.
+ */
+export function readContents(request: LlmRequest): readonly Content[] {
+  return lent.get(request) ?? request.contents;
 }

@@ -90,19 +90,22 @@ export function createEvent(fields: CreateEventParams = {}): Event {
   };
 }
 
-function partsOf(event: Event): Part[] {
-  return event.content?.parts ?? [];
+/** An event, or another value with content. */
+type WithContent = Pick<Event, 'content'>;
+
+function partsOf({ content }: WithContent): Part[] {
+  return content?.parts ?? [];
 }
 
 /** Returns the function calls of an event, in order. */
-export function getFunctionCalls(event: Event): FunctionCall[] {
+export function getFunctionCalls(event: WithContent): FunctionCall[] {
   const calls: FunctionCall[] = [];
   for (const { functionCall } of partsOf(event)) if (functionCall) calls.push(functionCall);
   return calls;
 }
 
 /** Returns the function responses of an event, in order. */
-export function getFunctionResponses(event: Event): FunctionResponse[] {
+export function getFunctionResponses(event: WithContent): FunctionResponse[] {
   const responses: FunctionResponse[] = [];
   for (const { functionResponse } of partsOf(event)) if (functionResponse) responses.push(functionResponse);
   return responses;

@@ -107,7 +107,7 @@ export class LogIndex {
   }
 
   get(id: string): Event | undefined {
-    return this.#at(this.#ids.get(id));
+    return this.#events[this.#ids.get(id) ?? -1];
   }
 
   has(id: string): boolean {
@@ -149,8 +149,12 @@ export class LogIndex {
    * was used twice.
    */
   callsOf(callId: string | undefined): Event[] {
-    if (callId === undefined) return [];
-    return this.#allAt(this.#calls.get(callId) ?? none);
+    return this.#allAt(this.positionsOfCall(callId));
+  }
+
+  /** Returns the positions of the events of {@link callsOf}. */
+  positionsOfCall(callId: string | undefined): readonly number[] {
+    return this.#calls.get(callId ?? '') ?? none;
   }
 
   /** Returns the last event that makes one of these calls and passes the test. */
@@ -207,7 +211,7 @@ export class LogIndex {
   }
 
   #eventsWithCalls(callIds: Iterable<string | undefined>, fits: (event: Event) => boolean = () => true) {
-    const positions = [...callIds].flatMap((id) => this.#calls.get(id ?? '') ?? []);
+    const positions = [...callIds].flatMap((id) => this.positionsOfCall(id));
     return this.#allAt(positions.sort((a, b) => a - b)).filter(fits);
   }
 
@@ -218,10 +222,6 @@ export class LogIndex {
       if (event) events.push(event);
     }
     return events;
-  }
-
-  #at(position: number | undefined): Event | undefined {
-    return position === undefined ? undefined : this.#events[position];
   }
 
   #add(event: Event, at: number): void {

@@ -1,6 +1,6 @@
 import { beginUnder, MeshError } from '@agentmesh/protocol';
 import type { LlmRequest } from '../base/base-llm.ts';
-import { appendInstructions } from '../base/base-llm.ts';
+import { appendInstructions, lendContents } from '../base/base-llm.ts';
 import type { BaseTool } from '../base/base-tool.ts';
 import { Context, ReadonlyContext } from '../base/context.ts';
 import type { InvocationContext } from '../base/invocation-context.ts';
@@ -45,21 +45,18 @@ export async function buildRequest(
     targets.length > 0 ? transferInstruction(targets) : '',
     outputSchema && hasTools ? setModelResponseInstruction : '',
   ];
-  const request: LlmRequest = {
-    model: agent.llm.model,
-    contents: buildContents({
-      ...promptView(agent, context),
-      invocationId: context.invocationId,
-      agentName: agent.name,
-      branch: context.branch,
-      include: agent.includeContents,
-    }).map((content) => asWords(content, agent.codeExecutor)),
-    config: {
-      ...agent.generateContentConfig,
-      ...(outputSchema && !hasTools && responseSchemaOf(outputSchema)),
-    },
-    toolsDict: Object.create(null),
+  const contents = buildContents({
+    ...promptView(agent, context),
+    invocationId: context.invocationId,
+    agentName: agent.name,
+    branch: context.branch,
+    include: agent.includeContents,
+  }).map((content) => asWords(content, agent.codeExecutor));
+  const config = {
+    ...agent.generateContentConfig,
+    ...(outputSchema && !hasTools && responseSchemaOf(outputSchema)),
   };
+  const request = lendContents({ model: agent.llm.model, config, toolsDict: Object.create(null) }, contents);
   appendInstructions(request, instructions);
   for (const toolset of agent.toolsets) await toolset.processLlmRequest(toolContext, request);
   for (const tool of Object.values(toolsDict)) {

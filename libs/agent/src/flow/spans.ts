@@ -1,7 +1,7 @@
 import { failSpan, setContent, setFailed, startSpan, underSpan } from '@agentmesh/protocol';
 import type { Content } from '@google/genai';
 import type { Attributes, Span } from '@opentelemetry/api';
-import type { BaseLlm, LlmRequest, LlmResponse } from '../base/base-llm.ts';
+import { type BaseLlm, type LlmRequest, type LlmResponse, readContents } from '../base/base-llm.ts';
 import type { BaseTool } from '../base/base-tool.ts';
 import type { InvocationContext } from '../base/invocation-context.ts';
 import type { ToolOutcome } from './run-tool.ts';
@@ -11,9 +11,10 @@ type Json = Record<string, unknown>;
 /** Begins the span of a model call, by OpenTelemetry's conventions for generative AI. */
 export function startModelSpan(
   invocation: InvocationContext,
-  { model, contents, config }: LlmRequest,
+  request: LlmRequest,
   llm: BaseLlm,
 ): Span | undefined {
+  const { model, config } = request;
   const span = startSpan(`chat ${model}`, invocation.carrier, () => ({
     kind: 'client',
     attributes: {
@@ -25,7 +26,7 @@ export function startModelSpan(
     },
   }));
   setContent(span, 'gen_ai.system_instructions', () => config.systemInstruction);
-  setContent(span, 'gen_ai.input.messages', () => contents.map(messageOf));
+  setContent(span, 'gen_ai.input.messages', () => readContents(request).map(messageOf));
   return span;
 }
 

@@ -10,7 +10,8 @@ import {
   ThinkingLevel,
 } from '@google/genai';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import type { LlmRequest } from '../base/base-llm.ts';
+import { type LlmRequest, lendContents, readContents } from '../base/base-llm.ts';
+import { deepFreeze } from '../events/freeze.ts';
 import { LlmAgent } from '../flow/llm-agent.ts';
 import { brief, chat } from '../harness.fixture.ts';
 import { FunctionTool } from '../tools/function-tool.ts';
@@ -37,6 +38,28 @@ const request: LlmRequest = {
 };
 const away: ModelReply = { error: { status: 503, message: 'away' } };
 const both = [false, true];
+
+describe('a model that answers', () => {
+  it.each(both)(
+    'changes nothing in the contents, which may belong to a log; streaming: %s',
+    async (stream) => {
+      const { llm, requests } = await gemini([{ text: 'hello' }, { text: 'hello' }]);
+      const call = { functionCall: { name: 'f', args: { a: [1] } } };
+      const image = { inlineData: { data: 'aGk=', mimeType: 'image/png', displayName: 'a.png' } };
+      const contents = [
+        { role: 'user', parts: [{ text: 'hi' }, image] },
+        { role: 'model', parts: [call] },
+      ];
+      deepFreeze(contents);
+      for (const each of [contents, contents.slice(0, 1)]) {
+        const lent = lendContents({ model: 'gemini-test', config: {}, toolsDict: {} }, each);
+        await Array.fromAsync(llm.generateContentAsync(lent, stream));
+        expect(readContents(lent)).toBe(each);
+      }
+      expect(requests).toHaveLength(2);
+    },
+  );
+});
 
 describe('a model that fails', () => {
   it.each(both)('is called again, twice, when that may help; streaming: %s', async (stream) => {

@@ -8,7 +8,7 @@ import type {
   HttpRetryOptions,
   Part,
 } from '@google/genai';
-import { assertStream, BaseLlm, type LlmRequest, type LlmResponse } from '../base/base-llm.ts';
+import { assertStream, BaseLlm, type LlmRequest, type LlmResponse, readContents } from '../base/base-llm.ts';
 import { loadGenAi } from '../schema/genai.ts';
 import { geminiKeyOf } from './gemini-key.ts';
 import { geminiUrlOf } from './gemini-url.ts';
@@ -82,7 +82,7 @@ export class Gemini extends BaseLlm {
     const { models } = await this.#connect();
     const parameters: GenerateContentParameters = {
       model: request.model,
-      contents: withLastWordOfUser(request.contents),
+      contents: withLastWordOfUser(readContents(request)),
       config: { ...request.config, ...(signal && { abortSignal: signal }) },
     };
     const ask = <T>(make: () => Promise<T>) => withRetries(make, this.#retryOptions, signal);

@@ -4,8 +4,9 @@ import { json } from 'node:stream/consumers';
 import { Type } from '@google/genai';
 import { afterEach, describe, expect, it } from 'vitest';
 import { z } from 'zod';
-import type { LlmRequest, LlmResponse } from '../base/base-llm.ts';
+import { type LlmRequest, type LlmResponse, lendContents, readContents } from '../base/base-llm.ts';
 import { BuiltInCodeExecutor } from '../code-executors/built-in-code-executor.ts';
+import { deepFreeze } from '../events/freeze.ts';
 import { LlmAgent } from '../flow/llm-agent.ts';
 import { brief, chat } from '../harness.fixture.ts';
 import { FunctionTool } from '../tools/function-tool.ts';
@@ -67,6 +68,20 @@ const call = (name: string, args: object) => ({
 });
 
 describe('a model behind the chat completions interface', () => {
+  it('changes nothing in the contents, which may belong to a log', async () => {
+    const { llm, bodies } = await scripted({ content: 'hello' });
+    const contents = [
+      { role: 'user', parts: [{ text: 'hi' }] },
+      { role: 'model', parts: [{ functionCall: { id: 'c1', name: 'f', args: { a: [1] } } }] },
+      { role: 'user', parts: [{ functionResponse: { id: 'c1', name: 'f', response: { b: 2 } } }] },
+    ];
+    deepFreeze(contents);
+    const lent = lendContents({ model: 'm', config: {}, toolsDict: {} }, contents);
+    await Array.fromAsync(llm.generateContentAsync(lent));
+    expect(readContents(lent)).toBe(contents);
+    expect(bodies[0]?.messages).toHaveLength(3);
+  });
+
   it('drives an agent: calls, answers, instruction and schemas in its own spelling', async () => {
     const { llm, bodies } = await scripted(call('add', { a: 1, b: 2 }), { content: 'three' });
     const add = new FunctionTool({

@@ -1,7 +1,7 @@
 import { assertOptions, MeshError, type OptionNames } from '@agentmesh/protocol';
 import type { Content, FunctionDeclaration, GenerateContentConfig, Part } from '@google/genai';
 import OpenAI, { type ClientOptions } from 'openai';
-import { assertStream, BaseLlm, type LlmRequest, type LlmResponse } from '../base/base-llm.ts';
+import { assertStream, BaseLlm, type LlmRequest, type LlmResponse, readContents } from '../base/base-llm.ts';
 import { FinishReason } from '../schema/genai.ts';
 import { fromConnection } from './no-connection.ts';
 import { toJsonSchema, toMessages, toTools } from './openai-messages.ts';
@@ -80,7 +80,8 @@ export class OpenAiLlm extends BaseLlm {
   }
 }
 
-function toBody({ model, contents, config }: LlmRequest): OpenAI.ChatCompletionCreateParams {
+function toBody(request: LlmRequest): OpenAI.ChatCompletionCreateParams {
+  const { model, config } = request;
   const declarations = (config.tools ?? []).flatMap((tool) => {
     if ('functionDeclarations' in tool) return (tool.functionDeclarations ?? []) as FunctionDeclaration[];
     // A silent omission would make the model invent what it should look up or run.
@@ -91,7 +92,7 @@ function toBody({ model, contents, config }: LlmRequest): OpenAI.ChatCompletionC
   });
   return {
     model,
-    messages: toMessages(contents, systemText(config)),
+    messages: toMessages(readContents(request), systemText(config)),
     ...(declarations.length > 0 && { tools: toTools(declarations) }),
     ...(config.temperature !== undefined && { temperature: config.temperature }),
     ...(config.topP !== undefined && { top_p: config.topP }),

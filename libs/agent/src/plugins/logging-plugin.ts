@@ -1,6 +1,6 @@
 import type { Event } from '@agentmesh/protocol';
 import type { Content } from '@google/genai';
-import type { LlmRequest } from '../base/base-llm.ts';
+import { type LlmRequest, readContents } from '../base/base-llm.ts';
 import { BasePlugin } from '../base/base-plugin.ts';
 import type { InvocationContext } from '../base/invocation-context.ts';
 import { getFunctionCalls, getFunctionResponses, stringifyContent } from '../events/event.ts';
@@ -35,7 +35,7 @@ export class LoggingPlugin extends BasePlugin {
   }
 
   override async beforeModelCallback({ llmRequest }: { llmRequest: LlmRequest }): Promise<undefined> {
-    this.#log(`[${this.name}] asks ${llmRequest.model}: ${llmRequest.contents.length} contents`);
+    this.#log(`[${this.name}] asks ${llmRequest.model}: ${readContents(llmRequest).length} contents`);
   }
 
   override async onModelErrorCallback({ error }: { error: Error }): Promise<undefined> {

@@ -1,59 +1,51 @@
 import type { Event } from '@agentmesh/protocol';
-import type { FunctionCall, FunctionResponse, Part } from '@google/genai';
+import type { Content, Part } from '@google/genai';
 import { isQuestionName } from '../events/question.ts';
 
-/** An event as prompts show it: without the framework's questions to people and their answers. */
-export interface ShownEvent {
-  readonly event: Event;
-  readonly parts: readonly Part[];
-  readonly calls: readonly FunctionCall[];
-  readonly responses: readonly FunctionResponse[];
-}
-
-const none: readonly never[] = [];
-/** A prompt shows the same past in each step of each turn. */
-const known = new WeakMap<Event, ShownEvent | null>();
-
 /**
- * Returns what a prompt shows of an event; undefined if it shows nothing. The answer is remembered: the content of
- * a committed event does not change.
+ * Returns the content that a prompt shows of an event: without the framework's questions to people and their answers.
+ * Undefined if it shows nothing.
  */
-export function shownEvent(event: Event): ShownEvent | undefined {
-  let shown = known.get(event);
-  if (shown === undefined) {
-    shown = isShown(event) ? withoutQuestions(event) : null;
-    // The event may still grow.
-    if (!event.partial) known.set(event, shown);
-  }
-  return shown ?? undefined;
+export function shownContent({ content, partial }: Event): Content | undefined {
+  if (partial || !content?.role || !hasParts(content)) return undefined;
+  const { parts = [] } = content;
+  if (!parts.some(isQuestion)) return content;
+  const rest = { ...content, parts: parts.filter((part) => !isQuestion(part)) };
+  return hasParts(rest) ? rest : undefined;
 }
 
-/** Returns an event with some of its parts, or with others in their place. */
-export function withParts(event: Event, parts: readonly Part[]): ShownEvent {
-  const calls = parts.flatMap(({ functionCall }) => functionCall ?? []);
-  const responses = parts.flatMap(({ functionResponse }) => functionResponse ?? []);
-  // Most events have neither, and each is kept as long as its session.
-  return {
-    ...{ event, parts },
-    ...{ calls: calls.length > 0 ? calls : none, responses: responses.length > 0 ? responses : none },
-  };
-}
-
-function withoutQuestions(event: Event): ShownEvent | null {
-  const parts = event.content?.parts ?? [];
-  if (!parts.some(isQuestion)) return withParts(event, parts);
-  const rest = parts.filter((part) => !isQuestion(part));
-  return hasContent(rest) ? withParts(event, rest) : null;
-}
-
-function isShown({ content, partial }: Event): boolean {
-  return !partial && Boolean(content?.role) && hasContent(content?.parts ?? []);
-}
-
-function hasContent(parts: readonly Part[]): boolean {
+function hasParts({ parts = [] }: Content): boolean {
   return !parts.every(({ text }) => text === '');
 }
 
 function isQuestion({ functionCall, functionResponse }: Part): boolean {
   return isQuestionName(functionCall?.name ?? functionResponse?.name);
+}
+
+/** Tells whether an event comes from another agent. */
+export function isFromOther(event: Event, agentName: string): event is Event & { author: string } {
+  const { author } = event;
+  return author !== undefined && author !== 'user' && author !== agentName;
+}
+
+/**
+ * Retells the content of another agent as context, because it must not look like this agent's own words or
+ * calls.
+ */
+export function retell(author: string, { parts = [] }: Content): Content {
+  const retold = parts.filter(({ thought }) => !thought).map((part) => retellPart(author, part));
+  return { role: 'user', parts: [{ text: 'For context:' }, ...retold] };
+}
+
+function retellPart(author: string, part: Part): Part {
+  const { text, functionCall: call, functionResponse: response } = part;
+  if (text !== undefined) return { text: `[${author}] said: ${text}` };
+  if (call)
+    return { text: `[${author}] called tool \`${call.name}\` with parameters: ${JSON.stringify(call.args)}` };
+  if (response) {
+    return {
+      text: `[${author}] tool \`${response.name}\` returned result: ${JSON.stringify(response.response)}`,
+    };
+  }
+  return part;
 }

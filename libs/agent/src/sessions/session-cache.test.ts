@@ -169,7 +169,7 @@ describe('the session cache', () => {
   });
 
   it('stays within its memory limit and keeps the newest sessions', async () => {
-    const { sessions, sessionCache, open } = await makeSession({ maxBytes: 4_000 });
+    const { sessions, sessionCache, open } = await makeSession({ maxBytes: 5_000 });
     const otherRef = { ...ref, sessionId: 's2' };
     const other = await sessions.createSession(otherRef);
     for (let n = 0; n < 4; n += 1) await sessions.appendEvent({ session: other, event: say('x'.repeat(20)) });

@@ -177,8 +177,8 @@ export class SessionCache {
 /** Minimum number of events to drop at once, because the remaining list has to be indexed again. */
 const leastTrimmed = 500;
 
-/** Approximate memory of an event in the index of its log, in bytes, as measured. */
-const indexBytes = 250;
+/** Approximate memory of an event in the index of its log and in prompts of one agent, in bytes, as measured. */
+const indexBytes = 420;
 
 /**
  * Tells whether a part of a log has enough visible events. When events in the part are rewound, the visible

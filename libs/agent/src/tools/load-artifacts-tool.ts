@@ -1,5 +1,5 @@
 import type { Content, FunctionDeclaration, Part } from '@google/genai';
-import { appendInstructions } from '../base/base-llm.ts';
+import { appendInstructions, readContents } from '../base/base-llm.ts';
 import { BaseTool, type RunToolRequest, type ToolProcessLlmRequest } from '../base/base-tool.ts';
 import type { Context } from '../base/context.ts';
 import { Type } from '../schema/genai.ts';
@@ -53,7 +53,7 @@ export class LoadArtifactsTool extends BaseTool {
       `There are these files: ${JSON.stringify(names)}.
 When the user asks about one of them, call ${this.name} with its name before you answer. Never make up what is in a file.`,
     ]);
-    const requestedNames = llmRequest.contents
+    const requestedNames = readContents(llmRequest)
       .at(-1)
       ?.parts?.flatMap(({ functionResponse }) =>
         functionResponse?.name === this.name ? namesIn(functionResponse.response) : [],
