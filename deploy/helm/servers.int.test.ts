@@ -68,7 +68,8 @@ function environmentOf(manifests: readonly Manifest[], container: IContainer): R
     if (secret === 'model') continue;
     if (valueFrom?.resourceFieldRef) {
       const [, gibibytes = ''] = /^(\d+)Gi$/.exec(String(container.resources?.limits?.memory)) ?? [];
-      env[name] = String(Number(gibibytes) * 1024 ** 3);
+      // The manifests ask for the number of MiB.
+      env[name] = String(Number(gibibytes) * 1024);
       continue;
     }
     if (!secret) env[name] = (value ?? '').replace(/\$\((\w+)\)/g, (_, other: string) => env[other] ?? '');
@@ -174,8 +175,9 @@ describe.runIf(canRun)('NATS and Redis as parts of the release', () => {
   it('have NATS collect less garbage, within the memory that it may have', () => {
     const { env } = containerOf(find(render('mesh'), 'StatefulSet', 'nats'));
     expect(env).toContainEqual({ name: 'GOGC', value: '400' });
-    const resourceFieldRef = { resource: 'limits.memory' };
-    expect(env).toContainEqual({ name: 'GOMEMLIMIT', valueFrom: { resourceFieldRef } });
+    const resourceFieldRef = { resource: 'limits.memory', divisor: '1Mi' };
+    expect(env).toContainEqual({ name: 'MEMORY_MIB', valueFrom: { resourceFieldRef } });
+    expect(env).toContainEqual({ name: 'GOMEMLIMIT', value: '$(MEMORY_MIB)000000' });
   });
 
   it('are found by services, by the autoscaler in another namespace, and by the step that provisions them', () => {
