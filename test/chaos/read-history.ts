@@ -104,14 +104,16 @@ async function readSessions(
   sessions: SessionService,
   observations: Observations,
 ): Promise<Pick<History, 'sessions' | 'invocations'>> {
-  const roots = rootsOf(observations);
-  const read = await Promise.all(roots.map((ref) => readSession(sessions, ref, observations)));
-  const invocations = await Promise.all(
-    read.map(async ([root]) =>
-      root && !root.deleted ? await readInvocations(sessions, root, observations) : [],
-    ),
-  );
-  return { sessions: read.flat(), invocations: invocations.flat() };
+  const read: SessionHistory[] = [];
+  const invocations: InvocationHistory[] = [];
+  // One after the other: thousands at once keep this process busy for longer than Redis has time to answer.
+  for (const ref of rootsOf(observations)) {
+    const found = await readSession(sessions, ref, observations);
+    read.push(...found);
+    const [root] = found;
+    if (root && !root.deleted) invocations.push(...(await readInvocations(sessions, root, observations)));
+  }
+  return { sessions: read, invocations };
 }
 
 /** Returns all sessions that the clients know. */

@@ -13,7 +13,6 @@ export type {
   BusStatus,
   ConsumeOptions,
   CountedCalls,
-  Directory,
   EnqueueOptions,
   GhostItem,
   IncomingRequest,
@@ -32,6 +31,7 @@ export type {
   WorkOutcome,
 } from './bus/bus.ts';
 export { heartbeatMs, queueGroup } from './bus/bus.ts';
+export type { Directory } from './bus/directory.ts';
 export type { MemoryConnectOptions, MemoryHubOptions } from './memory/memory-hub.ts';
 export { MemoryHub } from './memory/memory-hub.ts';
 export { chunksOf } from './nats/buckets/chunks.ts';

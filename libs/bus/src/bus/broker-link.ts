@@ -70,6 +70,8 @@ export interface CardSink {
   delete(key: string): void;
   /** Forgets all other keys. */
   retain(keys: ReadonlySet<string>): void;
+  /** Notes that the sink has all cards, or will get none. */
+  noteRead(): void;
 }
 
 /**

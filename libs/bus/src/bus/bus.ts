@@ -1,5 +1,6 @@
-import type { Canary, Card, CardInput, Frame, Headers, ServiceKind } from '@agentmesh/protocol';
+import type { CardInput, Frame, Headers, ServiceKind } from '@agentmesh/protocol';
 import type { ObjectBucket, RecordBucket } from './buckets.ts';
+import type { Directory } from './directory.ts';
 
 /** A message as a handler gets it. */
 export interface Message {
@@ -134,19 +135,6 @@ export interface CountedCalls {
   how: 'call' | 'transfer';
   count: number;
   errors: number;
-}
-
-/** The cards of all services by kind and name, kept current while the bus is open. Reads are synchronous. */
-export interface Directory {
-  get(kind: ServiceKind, name: string): Card | undefined;
-  list(kind: ServiceKind): Card[];
-  /** Returns the canary of an agent; undefined if it has none. */
-  canary(agent: string): Canary | undefined;
-  /**
-   * Calls `onChange` after each change, and at once when there are cards already. Returns a function that
-   * ends the watch.
-   */
-  watch(onChange: () => void): () => void;
 }
 
 export interface BusStatus {

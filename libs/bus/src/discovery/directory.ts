@@ -10,7 +10,8 @@ import {
   type Subjects,
 } from '@agentmesh/protocol';
 import type { CardSink, OnError } from '../bus/broker-link.ts';
-import type { Directory } from '../bus/bus.ts';
+import type { Directory } from '../bus/directory.ts';
+import { within } from '../bus/started.ts';
 import { decodeJson } from '../messages/json.ts';
 import { limitCard } from './limit-cards.ts';
 
@@ -33,6 +34,8 @@ export function createDirectory(
   let limited: Card[] | undefined;
   let refused = new Set<string>();
   const watchers = new Set<() => void>();
+  const read = Promise.withResolvers<void>();
+  let isRead = false;
 
   function limitedCards(): Card[] {
     if (limited) return limited;
@@ -64,12 +67,12 @@ export function createDirectory(
       onError(thrown, 'directory');
       return false;
     }
-    const card = read(key, bytes);
+    const card = readOwn(key, bytes);
     if (card) cards.set(key, card);
     return card !== undefined;
   }
 
-  function read(key: string, bytes: Uint8Array): Card | undefined {
+  function readOwn(key: string, bytes: Uint8Array): Card | undefined {
     try {
       const card = readCard(decodeJson(bytes), `card ${key}`);
       // A service may write only under its own key. A card that names another service must not be taken for
@@ -110,6 +113,10 @@ export function createDirectory(
       for (const key of missing) forget(key);
       if (missing.length > 0) notifyWatchers();
     },
+    noteRead() {
+      isRead = true;
+      read.resolve();
+    },
   };
 
   function list(kind: ServiceKind): Card[] {
@@ -119,6 +126,13 @@ export function createDirectory(
   }
 
   const directory: Directory = {
+    get isRead() {
+      return isRead;
+    },
+    async waitUntilRead(ms) {
+      if (!isRead) await within(ms, read.promise);
+      return isRead;
+    },
     get: (kind, name) => list(kind).find((card) => card.name === name),
     list,
     canary: (agent) => canaries.get(canaryKey(agent)),

@@ -56,6 +56,7 @@ export class MemoryHub {
     const link = this.#open(service);
     const { directory, sink } = createDirectory(this.#subjects, onError);
     for (const [key, bytes] of this.#cards) sink.set(key, bytes);
+    sink.noteRead();
     this.#sinks.add(sink);
     link.closed.addEventListener('abort', () => this.#sinks.delete(sink));
     const replica = createReplicaId(service);

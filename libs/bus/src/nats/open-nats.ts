@@ -19,6 +19,7 @@ export async function openNats(options: NatsOptions): Promise<{ bus: Bus; connec
   const link = createNatsLink({ connection, subjects: names, inbox: createInbox(inboxPrefix), onError });
   const { directory, sink } = createDirectory(names, onError);
   if (cards) await watchCards({ connection, link, subjects: names, sink, onError });
+  else sink.noteRead();
   const bus = createBus({ link, service, replica, subjects: names, directory, onError, heartbeatMs });
   return { bus, connection };
 }

@@ -46,6 +46,7 @@ export async function watchCards({ connection, link, subjects, sink, onError }: 
       const cards = await readBucket(connection, subjects.cardBucket);
       if (isOver()) return;
       fill(sink, cards, changedKeys);
+      sink.noteRead();
       reported = '';
     } catch (thrown) {
       if (!isOver()) onFailure(fromNats(thrown, 'read cards'));
@@ -55,6 +56,7 @@ export async function watchCards({ connection, link, subjects, sink, onError }: 
   function onFailure(error: MeshError) {
     if (reported !== error.message) onError(error, 'directory');
     reported = error.message;
+    if (!error.retryable) sink.noteRead();
     // A missing right will not appear later, but a missing bucket may still be provisioned.
     if (error.code === 'permission_denied') return;
     clearTimeout(retry);
@@ -66,7 +68,10 @@ export async function watchCards({ connection, link, subjects, sink, onError }: 
     changedKeys.clear();
     void load();
   });
-  link.closed.addEventListener('abort', () => clearTimeout(retry));
+  link.closed.addEventListener('abort', () => {
+    clearTimeout(retry);
+    sink.noteRead();
+  });
   await within(loadMs, load());
 }
 

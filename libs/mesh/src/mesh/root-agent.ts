@@ -1,14 +1,16 @@
 import { type AgentCard, MeshError } from '@agentmesh/protocol';
-import { agentCards } from './cards.ts';
+import { agentCards, untilCardsAreRead } from './cards.ts';
 import type { Mesh } from './mesh.ts';
 
 /**
  * Returns the app's root agent. A card outlives its agent: if several agents claim the app, an agent without
  * a replica does not count.
  *
- * @throws MeshError `not_found`; `failed_precondition` when two agents that are up claim the app.
+ * @throws MeshError `not_found`; `failed_precondition` when two agents that are up claim the app; as
+ * {@link untilCardsAreRead}
  */
 export async function rootOf(mesh: Mesh, app: string): Promise<AgentCard> {
+  await untilCardsAreRead(mesh);
   const candidates = agentCards(mesh).filter((card) => card.app === app);
   const [first] = candidates;
   if (!first) {

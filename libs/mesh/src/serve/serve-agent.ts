@@ -21,7 +21,7 @@ import { expireCalls } from '../answers/expire-calls.ts';
 import { consumeOperations } from '../answers/take-update.ts';
 import { handleDelegated, handleQuestion } from '../asks/handle-ask.ts';
 import { listenForCancellations } from '../mesh/cancellations.ts';
-import { agentCards } from '../mesh/cards.ts';
+import { agentCards, untilCardsAreRead } from '../mesh/cards.ts';
 import { type Mesh, meshServices } from '../mesh/mesh.ts';
 import { twoRoots } from '../mesh/root-agent.ts';
 import { FullShares } from '../mesh/run-limits.ts';
@@ -74,7 +74,8 @@ export const serveAgentOptions: OptionNames<ServeAgentOptions> = {
  * agent; they share the work.
  *
  * @throws MeshError `failed_precondition` when another agent is the root of the same app; `invalid_argument`
- * for an unknown option, and for a global instruction that cannot be sent to the agents in other processes
+ * for an unknown option, and for a global instruction that cannot be sent to the agents in other processes;
+ * `unavailable` when NATS does not give the cards of the mesh
  */
 export async function serveAgent(
   mesh: Mesh,
@@ -94,6 +95,8 @@ export async function serveAgent(
     ...services
   } = options;
   assertSharedInstruction(agent);
+  // A run must not find its sub-agents absent because nobody has read their cards.
+  await untilCardsAreRead(mesh, readCardsMs);
   await assertOnlyRoot(mesh, agent, app, () => true);
   const remotes = bindRemotes(agent, mesh);
   const stopping = new AbortController();
@@ -172,6 +175,8 @@ export async function serveAgent(
   };
 }
 
+/** The longest time for which the start of an agent waits for the cards of the mesh, in ms. */
+const readCardsMs = 20_000;
 /** Time after which all used services should be up, in ms. */
 const checkAfterMs = 15_000;
 
