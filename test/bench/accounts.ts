@@ -37,6 +37,10 @@ import { question } from './model.ts';
 const rounds = Number(process.argv[2] ?? 20);
 /** The number of processes that measure, one after the other. */
 const processes = Number(process.argv[3] ?? 6);
+if (processes % 3 !== 0)
+  throw new Error(
+    `the number of processes must be a multiple of 3, of the orders of start; it is ${processes}`,
+  );
 /** The beginning of the names of the cases to measure. */
 const only = process.argv[4] ?? '';
 const [, , , , , control = ''] = process.argv;
