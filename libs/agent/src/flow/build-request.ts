@@ -8,6 +8,7 @@ import { originOf } from '../base/readonly-context.ts';
 import type { TransferTarget } from '../base/transfer-port.ts';
 import { asWords } from '../code-executors/code-blocks.ts';
 import { promptView } from '../compaction/prompt-view.ts';
+import { copyJson } from '../events/copy-json.ts';
 import { createEventActions } from '../events/event.ts';
 import { buildContents } from '../prompt/contents.ts';
 import { readInstruction } from '../prompt/instructions.ts';
@@ -18,6 +19,9 @@ import {
 } from '../prompt/output-schema.ts';
 import type { LlmAgent } from './llm-agent.ts';
 import { TransferToAgentTool, transferInstruction } from './transfer.ts';
+
+/** The number of contents from which on a copy costs more than to lend them. */
+const leastLent = 20;
 
 /** The tools and transfer targets of one step. */
 export interface StepTools {
@@ -56,7 +60,11 @@ export async function buildRequest(
     ...agent.generateContentConfig,
     ...(outputSchema && !hasTools && responseSchemaOf(outputSchema)),
   };
-  const request = lendContents({ model: agent.llm.model, config, toolsDict: Object.create(null) }, contents);
+  const parts = { model: agent.llm.model, config, toolsDict: Object.create(null) };
+  const isShort = contents.length < leastLent;
+  const request: LlmRequest = isShort
+    ? { ...parts, contents: contents.map(copyJson) }
+    : lendContents(parts, contents);
   appendInstructions(request, instructions);
   for (const toolset of agent.toolsets) await toolset.processLlmRequest(toolContext, request);
   for (const tool of Object.values(toolsDict)) {

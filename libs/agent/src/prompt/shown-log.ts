@@ -14,6 +14,8 @@ export interface Reader {
 const none: readonly never[] = [];
 const logs = new WeakMap<readonly Event[], ShownLog[]>();
 
+/** The length of a log from which on it is remembered: a shorter one is made anew in less time. */
+const leastRemembered = 20;
 /** Most readers for which a log is remembered at a time: each takes memory with each event. */
 const maxReaders = 4;
 
@@ -22,6 +24,11 @@ const maxReaders = 4;
  * past again and again: events may only be added at the end of the list, and committed events do not change.
  */
 export function shownLog(events: readonly Event[], reader: Reader): ShownLog {
+  if (events.length < leastRemembered) {
+    const log = new ShownLog(events, reader);
+    log.takeIn();
+    return log;
+  }
   const known = logs.get(events) ?? none;
   const log = known.find((each) => each.fits(events, reader)) ?? new ShownLog(events, reader);
   logs.set(events, [log, ...known.filter((each) => each !== log)].slice(0, maxReaders));
