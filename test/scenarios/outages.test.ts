@@ -81,12 +81,35 @@ describe('a server that stops without a word', () => {
     await until(answered, { what: 'the next run' });
   }, 60_000);
 
-  it('is Redis: a stream may end as unavailable although the run goes on', async () => {
+  it('is Redis, for some seconds: the streams of a run wait, and end as ever', async () => {
     const { session, stream, state } = await openRun();
+    const asked = model.requests.length;
+    const input = {
+      ...{ threadId: 'outlasts', runId: 'r', tools: [], context: [] },
+      messages: [{ id: 'm', role: 'user', content: 'wait' }],
+    };
+    const agUi = await client.send('POST', '/apps/stock_app/users/u1/ag-ui', input);
+    await until(() => model.requests.length > asked, { what: 'the model to be asked' });
+    {
+      using _paused = pauseProcess(redis.pid);
+      gate.resolve();
+      // It answers once Redis has been silent for as long as a read waits for it.
+      const read = await client.send('GET', session).then(answerOf);
+      expect(read).toMatchObject({ status: 503, body: { code: 'unavailable' } });
+      // The streams look into the log after 5 s of silence, and once again when that read has failed.
+      await delay(8_000);
+    }
+    const frames = await stream.text();
+    expect(frames).toContain('"text":"done"');
+    expect(frames).not.toContain('"error"');
+    expect(await agUi.text()).toMatch(/"delta":"done".*"type":"RUN_FINISHED"[^\n]*\n\n$/s);
+    expect(await state()).toMatchObject({ status: 'completed' });
+  }, 60_000);
+
+  it('is Redis, for long: a stream ends as unavailable although the run goes on', async () => {
+    const { stream, state } = await openRun();
     using paused = pauseProcess(redis.pid);
     gate.resolve();
-    const read = await client.send('GET', session).then(answerOf);
-    expect(read).toMatchObject({ status: 503, body: { code: 'unavailable' } });
     const frames = await stream.text();
     expect(frames).toContain('"code":"unavailable"');
     expect(frames).not.toContain('"text":"done"');

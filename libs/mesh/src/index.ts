@@ -40,6 +40,7 @@ export type { AuditRecord } from './messages/audit.ts';
 export { audit, auditRefusedMessage } from './messages/audit.ts';
 export { hopHeaders } from './messages/carrier.ts';
 export { deadlineSignal } from './messages/deadline.ts';
+export { outlastOutage } from './messages/outlast-outage.ts';
 export type { MeshToolsetOptions } from './remote/mesh-toolset.ts';
 export { MeshToolset } from './remote/mesh-toolset.ts';
 export type { RemoteAgent } from './remote/remote-agent.ts';

@@ -31,7 +31,10 @@ afterAll(async () => {
   await model?.close();
 });
 
-/** Reads the frames of a stream until `isLast`. Returns their types, and the length of the state in the snapshots. */
+/**
+ * Reads the frames of a stream until `isLast`. Returns their types, the length of the state in the snapshots, and the
+ * message of an error.
+ */
 async function readFrames(
   reader: ReadableStreamDefaultReader<Uint8Array>,
   isLast: (type: string) => boolean,
@@ -39,6 +42,7 @@ async function readFrames(
   const types: string[] = [];
   let parts: Uint8Array[] = [];
   let length = 0;
+  let error: string | undefined;
   while (!types.some(isLast)) {
     const { value, done } = await reader.read();
     if (done) break;
@@ -49,12 +53,13 @@ async function readFrames(
     parts = [];
     // A comment keeps the connection open.
     for (const block of text.split('\n\n').filter((each) => each.startsWith('data: '))) {
-      const { type, snapshot } = JSON.parse(block.slice('data: '.length));
+      const { type, snapshot, message } = JSON.parse(block.slice('data: '.length));
       types.push(type);
+      if (type === 'RUN_ERROR') error = message;
       if (type === 'STATE_SNAPSHOT') length += snapshot.large.length;
     }
   }
-  return { types, length };
+  return { types, length, error };
 }
 
 /** 429: there is no room for the answer; 503: on a busy machine Redis is slow with such answers. */
@@ -98,7 +103,8 @@ it(`${count} streams of AG-UI of sessions with a state of 9 MB are open at once,
   gate.resolve();
   const isEnd = (type: string) => type.startsWith('RUN_');
   const ends = await Promise.all(streams.map(({ reader }) => readFrames(reader, isEnd)));
-  for (const { types, length } of ends) expect([types.at(-1), length]).toEqual(['RUN_FINISHED', 0]);
+  for (const { types, length, error } of ends)
+    expect([types.at(-1), length, error]).toEqual(['RUN_FINISHED', 0, undefined]);
   expect(most()).toBeLessThan(512);
   for (const user of users) await maker.send('DELETE', `/apps/${app}/users/${user}`);
 }, 180_000);

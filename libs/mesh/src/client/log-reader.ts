@@ -1,6 +1,7 @@
 import type { InvocationRef } from '@agentmesh/agent/internal';
 import type { Event } from '@agentmesh/protocol';
 import type { Mesh } from '../mesh/mesh.ts';
+import { outlastOutage } from '../messages/outlast-outage.ts';
 import { type OutlineOptions, readLogPage } from '../messages/read-log.ts';
 
 /**
@@ -52,7 +53,7 @@ export class LogReader {
     const { signal, outlineAbove } = this.#options;
     for (;;) {
       const range = { afterSeq: this.seen, lastSeq, signal, outlineAbove };
-      const page = await readLogPage(this.#mesh, this.#ref, range);
+      const page = await outlastOutage(() => readLogPage(this.#mesh, this.#ref, range), signal);
       if (page.length === 0) return;
       for (const each of page) {
         this.seen = each.seq;

@@ -1,6 +1,7 @@
 import { endOfRun, type InvocationRef } from '@agentmesh/agent/internal';
 import { type InvocationEnd, unlessAborted } from '@agentmesh/protocol';
 import type { Mesh } from '../mesh/mesh.ts';
+import { outlastOutage } from '../messages/outlast-outage.ts';
 import { logged, type OutlineOptions } from '../messages/read-log.ts';
 import { askSilentHolder, startNext } from '../runs/run-queue.ts';
 import { LogReader, type LogReaderOptions, type NumberedEvent } from './log-reader.ts';
@@ -93,7 +94,9 @@ async function* follow(
     if (message === 'closed') return undefined;
     if (message === 'look' || message === 'silence') {
       yield* log.read();
-      const ended = endOfRun(await unlessAborted(mesh.sessions.invocations.get(ref), signal), ref.resume);
+      const readRecord = () => unlessAborted(mesh.sessions.invocations.get(ref), signal);
+      const record = await outlastOutage(readRecord, signal);
+      const ended = endOfRun(record, ref.resume);
       if (!ended && message === 'silence') await askForSilentWork(mesh, ref);
       if (!ended) continue;
       // Events that were committed between the two reads.

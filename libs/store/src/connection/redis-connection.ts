@@ -120,7 +120,11 @@ export async function connectRedis(options: ConnectionOptions): Promise<RedisCon
         lastError = undefined;
         return result;
       } catch (error) {
-        if (!open) throw new MeshError('unavailable', 'the store is closed', { cause: error });
+        if (!open)
+          throw new MeshError('unavailable', 'the store is closed', {
+            details: { closed: true },
+            cause: error,
+          });
         if (isReply(error)) refusal = error;
         if (!isPassing(error) || performance.now() + 50 >= deadline)
           throw fromRedis(refusal ?? error, lastError);

@@ -1,5 +1,5 @@
 import type { InvocationRef, StoredEvent } from '@agentmesh/agent/internal';
-import type { Mesh, NumberedEvent } from '@agentmesh/mesh';
+import { type Mesh, type NumberedEvent, outlastOutage } from '@agentmesh/mesh';
 import { type Event, type InvocationEnd, MeshError } from '@agentmesh/protocol';
 import type { FastifyReply } from 'fastify';
 import type { LargeRead } from '../context/large-answers.ts';
@@ -66,7 +66,7 @@ export async function streamRun(
     return { data: form ? form.failure(body) : body };
   };
   const sendHeld = async <T>(what: LargeRead<T>) => {
-    const { bytes, release } = await large.readHeld(request, what, signal);
+    const { bytes, release } = await outlastOutage(() => large.readHeld(request, what, signal), signal);
     try {
       await sse.sendBytes(bytes);
     } finally {
@@ -97,7 +97,7 @@ export async function streamRun(
     const { status, error } = await end;
     isOver = true;
     if (status === 'failed' && error) last = failed(MeshError.fromWire(error));
-    else await sendAll(await form?.end());
+    else await sendAll(await outlastOutage(async () => await form?.end(), signal));
   } catch (thrown) {
     if (MeshError.from(thrown).code === 'resource_exhausted')
       log.warn({ traceId: ids.traceId, invocationId }, 'disconnected a client that does not read');
