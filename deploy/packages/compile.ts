@@ -2,6 +2,7 @@ import { execFile } from 'node:child_process';
 import { readdirSync, readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
+import { joinedPackages, joinModules } from './join-modules.ts';
 
 /** The root of the repository. */
 export const root = join(import.meta.dirname, '..', '..');
@@ -25,8 +26,9 @@ export function publishedFolders(): string[] {
 }
 
 /**
- * Compiles every published package into its folder `dist`: modules, declarations and source maps. Files of an
- * earlier build are removed first, because everything in `dist` is published.
+ * Compiles every published package into its folder `dist`: modules, declarations and source maps. The modules of some
+ * are [joined](./join-modules.ts). Files of an earlier build are removed first, because everything in `dist` is
+ * published.
  *
  * @throws Error with the compiler's messages
  */
@@ -42,4 +44,5 @@ export async function buildPackages(): Promise<void> {
     const { stdout = '', stderr = '' } = cause as { stdout?: string; stderr?: string };
     throw new Error(`the packages do not compile:\n${stdout}${stderr}`, { cause });
   }
+  for (const folder of joinedPackages) await joinModules(join(root, folder));
 }

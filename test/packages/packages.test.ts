@@ -98,6 +98,20 @@ describe('the published packages', () => {
     }
   });
 
+  it('are few modules for the process of an agent, whose errors lead to the TypeScript', async () => {
+    const ofAgents = /^@agentmesh\/(?:agent|bus|mesh|protocol|service|store)\/.*\.js$/;
+    const modules = (await installedFiles()).filter((file) => ofAgents.test(file));
+    expect(modules.length).toBeLessThan(25);
+    const program = "import { LlmAgent } from '@agentmesh/agent'; new LlmAgent({ name: 'no name' })";
+    const run = project.run(process.execPath, [
+      '--enable-source-maps',
+      '--input-type=module',
+      '--eval',
+      program,
+    ]);
+    await expect(run).rejects.toThrow(/src\/base\/base-agent\.ts:\d+/);
+  });
+
   it('have a licence, a README, and every file that their doors name', async () => {
     const manifests = (await installedFiles()).filter((file) => file.endsWith('/package.json'));
     expect(manifests).toHaveLength(12);
