@@ -40,8 +40,12 @@ it('sorts out what is left in Redis, and nothing else', async () => {
     keys().state({ ...ref, sessionId: 'gone' }),
     keys().call('add', 'c2'),
     keys().invocation(ref.appName, ref.userId, 'e-3'),
+    keys().session({ ...ref, sessionId: 'half deleted' }),
   ];
   for (const key of orphans) await redis.hset(key, 'result', '1', 'owner', 'gone');
+  const ofCopy = keys().session({ ...ref, sessionId: 'half deleted, and expires' });
+  await redis.hset(ofCopy, 'nonce', '1');
+  await redis.pexpire(ofCopy, 60_000);
   redis.disconnect();
   expect((await rest()).orphanKeys.sort()).toEqual(orphans.sort());
 });

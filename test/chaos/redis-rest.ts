@@ -98,10 +98,11 @@ async function judge(stored: Stored): Promise<void> {
   else stored.rest.orphanKeys.push(stored.key);
 }
 
-async function judgeSession({ key, redis, rest }: Stored): Promise<void> {
+async function judgeSession(stored: Stored): Promise<void> {
+  const { key, redis, rest } = stored;
   const [seq, lease, holder] = await redis.hmget(key, 'seq', 'lease', 'holder');
-  // The hash of a session whose deletion has begun stays to the end of the deletion.
-  if (seq === null) rest.orphanKeys.push(key);
+  // The hash of a session whose deletion has begun stays to the end of the deletion; that of a copy expires.
+  if (seq === null) await expires(stored);
   const held = lease || holder;
   if (held) rest.holders.push(`${key} (${held})`);
 }

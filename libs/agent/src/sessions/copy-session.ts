@@ -47,16 +47,20 @@ export async function importHistory(
   { events, ...request }: Parameters<SessionService['createSession']>[0] & { events: readonly Event[] },
 ): Promise<SessionRef> {
   assertHistory(events);
-  const { id, appName, userId } = await sessions.createSession(request);
+  const firsts = new Map<string, number>();
+  for (const [at, { invocationId }] of events.entries())
+    if (!firsts.has(invocationId)) firsts.set(invocationId, at);
+  const past = withoutLooseConfirmations(events).map((event) => goingBack(event, firsts));
+  const all = [...past, ...expiries(events)];
+  // After a crash before the last part nobody may know the id, so the session must end by itself.
+  const { id, appName, userId } = await sessions.createSession({ ...request, isUnfinished: all.length > 0 });
   const ref = { appName, userId, sessionId: id };
   try {
-    const firsts = new Map<string, number>();
-    for (const [at, { invocationId }] of events.entries())
-      if (!firsts.has(invocationId)) firsts.set(invocationId, at);
-    const past = withoutLooseConfirmations(events).map((event) => goingBack(event, firsts));
-    const all = [...past, ...expiries(events)];
-    for (let afterSeq = 0; afterSeq < all.length; afterSeq += pageSize)
-      await sessions.log.appendHistory(ref, { afterSeq, events: all.slice(afterSeq, afterSeq + pageSize) });
+    for (let afterSeq = 0; afterSeq < all.length; afterSeq += pageSize) {
+      const end = afterSeq + pageSize;
+      const part = { afterSeq, events: all.slice(afterSeq, end), hasMore: end < all.length };
+      await sessions.log.appendHistory(ref, part);
+    }
     return ref;
   } catch (error) {
     await sessions.deleteSession(ref);

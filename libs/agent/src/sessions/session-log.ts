@@ -54,6 +54,8 @@ export interface TurnSession {
 export interface HistoryPart {
   afterSeq: number;
   events: readonly Event[];
+  /** True if another part follows: a store deletes the session an hour later unless it has come. */
+  hasMore?: boolean;
 }
 
 /**

@@ -41,6 +41,8 @@ export interface CreateSessionRequest {
   isNewId?: boolean;
   /** True for the session of an agent that is used as a tool: it is not listed. */
   hidden?: boolean;
+  /** True for a session whose history follows: a store deletes it an hour later unless the last part has come. */
+  isUnfinished?: boolean;
 }
 
 export interface GetSessionRequest extends SessionRef {

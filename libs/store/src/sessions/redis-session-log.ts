@@ -22,7 +22,7 @@ import {
   type LogPart,
   storedEventOf,
 } from './event-log.ts';
-import type { RetentionOf } from './scripts/retention.ts';
+import { type RetentionOf, unfinishedTtl } from './scripts/retention.ts';
 import {
   appendHistoryScript,
   readScript,
@@ -176,7 +176,7 @@ export class RedisSessionLog implements SessionLog {
     return events;
   }
 
-  async appendHistory(ref: SessionRef, { afterSeq, events }: HistoryPart): Promise<void> {
+  async appendHistory(ref: SessionRef, { afterSeq, events, hasMore = false }: HistoryPart): Promise<void> {
     const last = events.at(-1);
     if (!last) return;
     const groups = inGroups(events.map((event) => ({ event, json: encodeEvent(event) })));
@@ -187,12 +187,17 @@ export class RedisSessionLog implements SessionLog {
       return;
     let at = afterSeq;
     for (const group of groups) {
-      await this.#appendGroup(ref, at, group);
+      await this.#appendGroup(ref, at, group, hasMore || group !== groups.at(-1));
       at += group.length;
     }
   }
 
-  async #appendGroup(ref: SessionRef, afterSeq: number, group: readonly EncodedEvent[]): Promise<void> {
+  async #appendGroup(
+    ref: SessionRef,
+    afterSeq: number,
+    group: readonly EncodedEvent[],
+    hasMore: boolean,
+  ): Promise<void> {
     const events = group.map(({ event }) => event);
     const last = events.at(-1);
     if (!last) return;
@@ -203,6 +208,7 @@ export class RedisSessionLog implements SessionLog {
       events.map(({ author = '' }, at) => [author, String(afterSeq + at + 1)] as const),
     );
     const keys = this.#keys;
+    const retention = this.#retention(ref.appName);
     const result = await this.#connection.script<1 | 'gone' | number>(
       ...appendHistoryScript.call({
         session: keys.session(ref),
@@ -214,7 +220,7 @@ export class RedisSessionLog implements SessionLog {
         after: afterSeq,
         timestamp: last.timestamp,
         lastId: last.id,
-        ttl: this.#retention(ref.appName).sessionTtlMs ?? '',
+        ttl: hasMore ? unfinishedTtl(retention) : (retention.sessionTtlMs ?? ''),
         history: group.map(({ json }) => json),
         sessionState: [...state].flat(),
         authors: [...authors].flat(),

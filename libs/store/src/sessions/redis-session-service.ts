@@ -33,6 +33,7 @@ import { RedisSessionLeases } from './redis-session-leases.ts';
 import { RedisSessionLog } from './redis-session-log.ts';
 import { RedisUserRecords } from './redis-user-records.ts';
 import { commitScript } from './scripts/commit-script.ts';
+import { unfinishedTtl } from './scripts/retention.ts';
 import { createScript } from './scripts/session-scripts.ts';
 import type { SessionPlace } from './session-place.ts';
 import { assignDelta, splitDelta, stateOf } from './state-delta.ts';
@@ -65,7 +66,8 @@ export class RedisSessionService implements SessionService {
   }
 
   async createSession(request: CreateSessionRequest): Promise<Session> {
-    const { appName, userId, state = {}, sessionId: id = randomUUID(), hidden = false } = request;
+    const { appName, userId, state = {}, sessionId: id = randomUUID() } = request;
+    const { hidden = false, isUnfinished = false } = request;
     const ref = { appName, userId, sessionId: id };
     const { connection, keys, app, retention } = this.#place;
     const delta = splitDelta(state, 'the state');
@@ -85,7 +87,7 @@ export class RedisSessionService implements SessionService {
         now,
         hidden: hidden ? 1 : 0,
         initial: toJson(stateOf('session', delta.session.flat()), 'the state'),
-        ttl: retention(appName).sessionTtlMs ?? '',
+        ttl: isUnfinished ? unfinishedTtl(retention(appName)) : (retention(appName).sessionTtlMs ?? ''),
         sessionState: delta.session.flat(),
         userState: delta.user.flat(),
         appState: delta.app.flat(),

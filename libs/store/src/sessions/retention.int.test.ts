@@ -4,7 +4,7 @@ import { logIndex, SessionCache, unreadBefore } from '@agentmesh/agent/internal'
 import { keys as keysOf } from '@agentmesh/protocol';
 import { type Server, startRedis, until } from '@agentmesh/testing';
 import { Redis } from 'ioredis';
-import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, onTestFinished, test, vi } from 'vitest';
 import { connectRedisStore } from '../redis-store.ts';
 import type { Retention } from './scripts/retention.ts';
 
@@ -81,6 +81,54 @@ describe('a session with an end', () => {
     for (const key of [keys.session(ref), keys.events(ref), keys.state(ref)])
       expect(await admin.pttl(key)).toBeGreaterThan(50_000);
   });
+});
+
+describe('a copy', () => {
+  const copyId = 'copy';
+  const ofCopy = { ...ref, sessionId: copyId };
+  const filled = async (retention: Retention) => {
+    const { sessions, keys } = await connect(retention);
+    await sessions.createSession(ref);
+    const events = Array.from({ length: 450 }, (_, n) => said(n, { [`k${n}`]: 'x' }));
+    await sessions.log.appendHistory(ref, { afterSeq: 0, events });
+    const all = [keys.session(ofCopy), keys.events(ofCopy), keys.state(ofCopy)];
+    const times = () => Promise.all(all.map((key) => admin.pttl(key)));
+    const ends = () => admin.zcard(keys.sessionEnds(ref.appName, ref.userId));
+    return { sessions, times, ends, sessionOf: keys.session };
+  };
+
+  test.each([undefined, 100_000])(
+    'is kept as long as other sessions when it is complete: %s',
+    async (ttl) => {
+      const { sessions, times, ends } = await filled(ttl === undefined ? {} : { sessionTtlMs: ttl });
+      expect((await forkSession(sessions, ref, { sessionId: copyId })).seq).toBe(450);
+      if (ttl === undefined) expect([await times(), await ends()]).toEqual([[-1, -1, -1], 0]);
+      else for (const time of await times()) expect(time).toBeGreaterThan(90_000);
+    },
+  );
+
+  test.each(['before its first events', 'before its last events', 'within its deletion'])(
+    'ends by itself when its process dies %s',
+    async (moment) => {
+      const { sessions, times, ends, sessionOf } = await filled({});
+      const append = sessions.log.appendHistory.bind(sessions.log);
+      vi.spyOn(sessions.log, 'appendHistory').mockImplementation(async (which, part) => {
+        if (moment === 'before its first events' || !part.hasMore) throw new Error('the process dies');
+        await append(which, part);
+      });
+      const remove = vi.spyOn(sessions, 'deleteSession').mockImplementation(async (which) => {
+        if (moment !== 'within its deletion') throw new Error('the process dies');
+        await admin.hdel(sessionOf(which), 'seq', 'updated');
+        throw new Error('the process dies');
+      });
+      await expect(forkSession(sessions, ref, { sessionId: copyId })).rejects.toThrow('the process dies');
+      expect(remove).toHaveBeenCalledTimes(1);
+      const left = (await times()).filter((time) => time !== -2);
+      expect(left).toHaveLength(moment === 'before its first events' ? 1 : 3);
+      for (const time of left) expect(time > 3_500_000 && time <= 3_600_000).toBe(true);
+      expect(await ends()).toBe(1);
+    },
+  );
 });
 
 describe('a session among others', () => {

@@ -17,6 +17,14 @@ export function retentionValues({ sessionTtlMs, maxEvents }: Retention) {
   return { ttl: sessionTtlMs ?? '', most: maxEvents ?? '' };
 }
 
+/** Time for which a session is kept whose history has not come to its end, ms. */
+const unfinishedMs = 3_600_000;
+
+/** Returns the time to live of a session whose history is not complete yet. */
+export function unfinishedTtl({ sessionTtlMs = unfinishedMs }: Retention): number {
+  return Math.min(sessionTtlMs, unfinishedMs);
+}
+
 /**
  * Least time for which a child session waits for an answer, ms. A child session is also deleted with the
  * session of its call.
@@ -34,6 +42,11 @@ local function retain(session, events, state, sessions, ends, answered, id, ttl)
   local at = string.format('%d', now + (is_hidden and math.max(ttl, ${hiddenMs}) or ttl))
   for _, key in ipairs({ session, events, state, answered }) do redis.call('PEXPIREAT', key, at) end
   if not is_hidden then redis.call('ZADD', ends, at, id) end
+end
+-- Keeps a session for ever that had an end until now.
+local function keep(session, events, state, ends, id)
+  for _, key in ipairs({ session, events, state }) do redis.call('PERSIST', key) end
+  redis.call('ZREM', ends, id)
 end
 -- Cuts off events when there are a tenth too many, which costs less than one event at a time.
 local function trim(session, events, pending, answered, invocation, token, seq, most)

@@ -101,7 +101,7 @@ return { meta, redis.call('HGETALL', state), redis.call('HGETALL', user), newest
 /**
  * Appends history after the event `after`: `lastId` is the id of its last event, `sessionState` its changes
  * of the session's own state, `authors` each author and the number of its last event, `ttl` the session's
- * retention in ms or ''. Returns 1, 'gone', or the actual seq of the session.
+ * time to live in ms, or '' for ever. Returns 1, 'gone', or the actual seq of the session.
  */
 export const appendHistoryScript = defineScript(
   {
@@ -123,7 +123,8 @@ redis.call('HSET', session, 'seq', last, 'updated', timestamp, 'history', mark)
 if hidden == '0' then redis.call('ZADD', sessions, timestamp, id) end
 write_fields(state, '', session_state)
 write_fields(session, 'by:', authors)
-retain(session, events, state, sessions, session_ends, session, id, ttl)
+if ttl == '' then keep(session, events, state, session_ends, id)
+else retain(session, events, state, sessions, session_ends, session, id, ttl) end
 return 1
 `,
 );
