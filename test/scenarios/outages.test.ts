@@ -8,6 +8,7 @@ import {
   startNats,
   startRedis,
   startScriptedGemini,
+  startTcpProxy,
   until,
 } from '@agentmesh/testing';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -104,6 +105,37 @@ describe('a server that stops without a word', () => {
     expect(frames).not.toContain('"error"');
     expect(await agUi.text()).toMatch(/"delta":"done".*"type":"RUN_FINISHED"[^\n]*\n\n$/s);
     expect(await state()).toMatchObject({ status: 'completed' });
+  }, 60_000);
+
+  it('is Redis, for a gateway alone: a run whose events it has is answered before what it must read', async () => {
+    await using proxy = await startTcpProxy({ host: redis.host, port: redis.port });
+    const address = new URL(mesh.redisUrlOf('gateway'));
+    address.port = String(proxy.port);
+    const gateway = await mesh.start('gateway', { REDIS_URL: address.href });
+    const there = restClient(gateway.address ?? '');
+    gate = Promise.withResolvers<void>();
+    const sessionId = await there.createSession('stock_app');
+    const before = model.requests.length;
+    const answered: string[] = [];
+    const running = there.run('stock_app', sessionId, 'wait').then((response) => {
+      answered.push('the run');
+      return response;
+    });
+    await until(() => model.requests.length > before, { what: 'the model to be asked' });
+    proxy.stall();
+    const path = `/apps/stock_app/users/u1/sessions/${sessionId}`;
+    const readings = [1, 2, 3].map(async () => {
+      const { status } = await there.send('GET', path);
+      answered.push(`a session: ${status}`);
+    });
+    await delay(500);
+    gate.resolve();
+    const response = await running;
+    expect([response.status, await response.text()]).toEqual([200, expect.stringContaining('"text":"done"')]);
+    expect(answered).toEqual(['the run']);
+    proxy.heal();
+    await Promise.all(readings);
+    await gateway.stop();
   }, 60_000);
 
   it('is Redis, for long: a stream ends as unavailable although the run goes on', async () => {

@@ -42,6 +42,11 @@ export class CollectedEvents implements Disposable {
     keptOfAll += text.length;
   }
 
+  /** The list in JSON, if all texts are kept. */
+  get text(): string | undefined {
+    return this.#texts && `[${this.#texts.join(',')}]`;
+  }
+
   /** Forgets the texts. */
   [Symbol.dispose](): void {
     keptOfAll -= this.#kept;
@@ -51,8 +56,8 @@ export class CollectedEvents implements Disposable {
 
   /** Returns the events as the parts of a list in JSON. */
   *parts(): Parts {
-    const texts = this.#texts;
-    if (texts) return yield async () => `[${texts.join(',')}]`;
+    const { text } = this;
+    if (text !== undefined) return yield async () => text;
     const wanted = new Set(this.#seqs);
     const range = { after: (this.#seqs[0] ?? 1) - 1, last: this.#seqs.at(-1) ?? 0 };
     const join = listJoiner();

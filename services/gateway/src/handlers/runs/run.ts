@@ -1,4 +1,5 @@
 import { type ErrorCode, MeshError } from '@agentmesh/protocol';
+import { sliceBytes } from '../../answers/held-answers.ts';
 import type { Handler } from '../../context/route.ts';
 import { CollectedEvents } from '../../runs/collected-events.ts';
 import { watchUntil } from '../../runs/run-watch.ts';
@@ -21,5 +22,9 @@ export const run: Handler = async (context, request, reply) => {
       details: { ...details, invocationId: ref.invocationId },
     });
   }
+  const { text } = collected;
+  // Nothing is to be read, so a small answer waits for no turn among the reads.
+  if (text !== undefined && Buffer.byteLength(text) <= sliceBytes)
+    return reply.type('application/json; charset=utf-8').send(text);
   return await context.large.sendJson(request, reply, () => collected.parts());
 };
