@@ -61,9 +61,9 @@ function sources(folder: string): string[] {
   });
 }
 
-/** Tells whether a file belongs to the page of the console, which is built before its package is published. */
-/** Sources from which files of the repository are made: the page of the console, and the dashboards. */
-const isOfMaker = (file: string) => /^(?:services\/gateway\/page|deploy\/monitoring)\//.test(file);
+/** Tells whether only developers run a file: it makes the page of the console, the dashboards, or the packages. */
+const isOfMaker = (file: string) =>
+  /^(?:services\/gateway\/page|deploy\/monitoring|deploy\/packages)\//.test(file);
 const isTest = (file: string) => /\.test\.ts$|\.fixture\.ts$|\/(?:conformance|checks)\//.test(file);
 const read = (file: string) => readFileSync(join(root, file), 'utf8');
 
