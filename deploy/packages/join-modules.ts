@@ -14,7 +14,7 @@ export const joinedPackages = ['agent', 'bus', 'mesh', 'protocol', 'service', 's
  * `dist/parts`. Declarations stay as they are.
  *
  * @param folder path of the package, with its compiled modules in `dist`
- * @throws Error when a module is missing, or warns of anything else
+ * @throws Error with the first warning of Rolldown, as for a missing module
  */
 export async function joinModules(folder: string): Promise<void> {
   const dist = join(folder, 'dist');

@@ -43,11 +43,6 @@ local function retain(session, events, state, sessions, ends, answered, id, ttl)
   for _, key in ipairs({ session, events, state, answered }) do redis.call('PEXPIREAT', key, at) end
   if not is_hidden then redis.call('ZADD', ends, at, id) end
 end
--- Keeps a session for ever that had an end until now.
-local function keep(session, events, state, ends, id)
-  for _, key in ipairs({ session, events, state }) do redis.call('PERSIST', key) end
-  redis.call('ZREM', ends, id)
-end
 -- Cuts off events when there are a tenth too many, which costs less than one event at a time.
 local function trim(session, events, pending, answered, invocation, token, seq, most)
   if most == '' or seq <= most * 1.1 + tonumber(redis.call('HGET', session, 'first') or 1) - 1 then return end
@@ -62,5 +57,13 @@ local function trim(session, events, pending, answered, invocation, token, seq, 
   if first <= 1 then return end
   redis.call('XTRIM', events, 'MINID', string.format('0-%d', first))
   redis.call('HSET', session, 'first', string.format('%d', first))
+end
+`;
+
+// Keeps a session for ever that had an end until now.
+export const keep = `
+local function keep(session, events, state, ends, id)
+  for _, key in ipairs({ session, events, state }) do redis.call('PERSIST', key) end
+  redis.call('ZREM', ends, id)
 end
 `;

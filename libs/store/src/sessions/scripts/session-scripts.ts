@@ -1,6 +1,6 @@
 import { defineScript } from '../../scripts/define-script.ts';
 import { script } from '../../scripts/script.ts';
-import { retain } from './retention.ts';
+import { keep, retain } from './retention.ts';
 import { writeFields, writeOutbox } from './state-fields.ts';
 
 /**
@@ -109,7 +109,7 @@ export const appendHistoryScript = defineScript(
     args: ['id', 'after', 'timestamp', 'lastId', 'ttl'],
     lists: ['history', 'sessionState', 'authors'],
   },
-  `${writeFields}${retain}
+  `${writeFields}${retain}${keep}
 local seq, hidden = unpack(redis.call('HMGET', session, 'seq', 'hidden'))
 if not seq then return 'gone' end
 local last = string.format('%d', after + #history)
