@@ -15,8 +15,7 @@ export function startArtifactSweep({ artifacts, sessions }: Mesh, log: Logger): 
   const sweep = async () => {
     try {
       const removed = await artifacts.sweep({
-        isGone: async (ref) =>
-          (await sessions.getSession({ ...ref, config: { numRecentEvents: 0 } })) === undefined,
+        isGone: async (ref) => !(await sessions.users.hasSession(ref)),
       });
       if (removed > 0) log.info({ removed }, 'removed leftover artifacts');
     } catch (error) {

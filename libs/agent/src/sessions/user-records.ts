@@ -40,6 +40,8 @@ export interface UserRecords {
   sessionIds(user: UserOwner): Promise<string[]>;
   /** Reads a session without its events. Returns undefined for a session that is gone or being deleted. */
   readSession(ref: SessionRef): Promise<KeptSession | undefined>;
+  /** Tells whether a session exists: false also for a session that is being deleted. */
+  hasSession(ref: SessionRef): Promise<boolean>;
   /** Lists the runs that have the session or wait for it. */
   runsIn(ref: SessionRef): Promise<InvocationRef[]>;
   /** Reads the `user:` state, with the prefix in the keys. */

@@ -63,6 +63,8 @@ export interface ObjectBucket {
    * @throws MeshError `failed_precondition` when another number of pieces is stored
    */
   complete(id: string, pieces: ObjectPieces, metadata?: Record<string, string>): Promise<void>;
+  /** Returns the number of the stored pieces of an object, finished or not. */
+  pieceCount(id: string): Promise<number>;
   /** Returns the first piece of an object from a place on, 0 for the beginning; undefined when there is none. */
   piece(id: string, from: number): Promise<StoredPiece | undefined>;
   /** Returns undefined when there is no such object. */

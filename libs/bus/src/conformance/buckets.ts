@@ -57,12 +57,14 @@ export function describeBuckets(scene: Scene): void {
         expect(await of(n + 1).putPiece(id, n, piece)).toBe(place);
       }
       expect(await of(0).open(id)).toBeUndefined();
+      expect(await of(1).pieceCount(id)).toBe(5);
       const whole = Buffer.concat(pieces);
       const digest = createHash('sha256').update(whole).digest('base64url');
       const all = { count: 5, first, size: whole.length, digest };
       const others = of(0).complete(id, { ...all, count: 4 });
       await expect(others).rejects.toMatchObject({ code: 'failed_precondition' });
       for (const n of [0, 1]) await of(n).complete(id, all, { a: 'b' });
+      expect(await of(0).pieceCount(id)).toBe(5);
       expect(await of(0).info(id)).toMatchObject({ size: whole.length, digest, metadata: { a: 'b' } });
       expect((await readAll((await of(1).open(id))?.bytes)).equals(whole)).toBe(true);
       const found: Uint8Array[] = [];
@@ -75,6 +77,7 @@ export function describeBuckets(scene: Scene): void {
       expect(Buffer.concat(found).equals(whole)).toBe(true);
       await of(0).delete(id);
       expect(await of(0).piece(id, 0)).toBeUndefined();
+      expect(await of(0).pieceCount(id)).toBe(0);
       expect(await of(0).ids()).not.toContain(id);
     });
 

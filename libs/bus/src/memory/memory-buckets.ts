@@ -60,6 +60,7 @@ function memoryObjects(): ObjectBucket {
       kept.set(id, { size, createTime: Date.now(), metadata: { ...metadata }, digest, chunks });
       unfinished.delete(id);
     },
+    pieceCount: async (id) => (kept.get(id)?.chunks ?? unfinished.get(id) ?? []).length,
     async piece(id, from) {
       const bytes = kept.get(id)?.chunks[from];
       return bytes && { bytes: bytes.slice(), next: from + 1 };

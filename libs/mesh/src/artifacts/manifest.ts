@@ -78,7 +78,11 @@ export async function changeManifest<T>(
   throw new MeshError('unavailable', 'too many processes save artifacts here at once; try again');
 }
 
-/** Names an object as the next version of a file. Returns the version; a repetition returns the same one. */
+/**
+ * Names an object as the next version of a file. Returns the version; a repetition returns the same one.
+ *
+ * @throws MeshError `failed_precondition` for an object that is being deleted
+ */
 export async function addVersion(
   records: RecordBucket,
   owner: ArtifactOwner,
@@ -86,12 +90,18 @@ export async function addVersion(
   id: string,
 ): Promise<number> {
   return await changeManifest(records, owner, (manifest) => {
+    if (manifest.gone.includes(id)) throw discarded(filename);
     const versions = manifest.files.find(([name]) => name === filename)?.[1];
     if (!versions) manifest.files.push([filename, [id]]);
     // The id is in the list if an earlier write was stored and its reply was lost.
     else if (!versions.includes(id)) versions.push(id);
     return Math.max(versions?.indexOf(id) ?? 0, 0);
   });
+}
+
+/** Returns the error for an upload that was removed before it became a version. */
+export function discarded(filename: string): MeshError {
+  return new MeshError('failed_precondition', `the upload of ${filename} was discarded; save the file again`);
 }
 
 function checked(text: string): Uint8Array {

@@ -8,8 +8,9 @@ import {
   type OwnedFile,
   type StoredVersion,
 } from '@agentmesh/agent/internal';
-import type { Bus, ObjectBucket, RecordBucket, StoredObject } from '@agentmesh/bus';
+import type { Bus, StoredObject } from '@agentmesh/bus';
 import { encodeToken, MeshError, parse } from '@agentmesh/protocol';
+import { inGroups } from './in-groups.ts';
 import {
   addVersion,
   changeManifest,
@@ -18,9 +19,8 @@ import {
   readManifest,
   versionsIn,
 } from './manifest.ts';
+import { type FileBuckets, purgeObjects, removeVersions } from './remove-objects.ts';
 
-/** Number of objects that are read or deleted at once. */
-const atOnce = 16;
 /** Time without a write after which a writer counts as dead, in ms. */
 const abandonedMs = 3_600_000;
 
@@ -42,15 +42,13 @@ type User = Pick<ArtifactOwner, 'appName' | 'userId'>;
  * removes it.
  */
 export class MeshArtifactService extends BaseArtifactService {
-  readonly #objects: ObjectBucket;
-  readonly #records: RecordBucket;
+  readonly #buckets: FileBuckets;
   /** The time at which the session of a record was found gone, in epoch ms, by the record's key. */
   readonly #foundGone = new Map<string, number>();
 
   constructor({ objects, records }: Pick<Bus, 'objects' | 'records'>, bucket: string) {
     super();
-    this.#objects = objects(bucket);
-    this.#records = records(bucket);
+    this.#buckets = { objects: objects(bucket), records: records(bucket) };
   }
 
   protected override async store(
@@ -60,12 +58,12 @@ export class MeshArtifactService extends BaseArtifactService {
   ): Promise<number> {
     // Must come before the upload: refuses names that no key can hold.
     manifestKey(owner);
-    const { id } = await this.#objects.put(bytes, { about: JSON.stringify(about) });
+    const { id } = await this.#buckets.objects.put(bytes, { about: JSON.stringify(about) });
     try {
-      return await addVersion(this.#records, owner, filename, id);
+      return await addVersion(this.#buckets.records, owner, filename, id);
     } catch (error) {
       // After a retryable error the record may have been stored: the object stays for the sweep.
-      if (!MeshError.from(error).retryable) await this.#objects.delete(id).catch(() => {});
+      if (!MeshError.from(error).retryable) await this.#buckets.objects.delete(id).catch(() => {});
       throw error;
     }
   }
@@ -75,7 +73,7 @@ export class MeshArtifactService extends BaseArtifactService {
     const at = version ?? ids.length - 1;
     const id = ids[at];
     if (id === undefined) return undefined;
-    const object = await this.#objects.open(id);
+    const object = await this.#buckets.objects.open(id);
     if (object) return { ...storedVersion(file, at, object), bytes: object.bytes };
     if (!(await this.#ids(file)).includes(id)) return undefined;
     throw new MeshError('internal', `the bytes of artifact ${file.filename}, version ${at}, are lost`);
@@ -83,7 +81,7 @@ export class MeshArtifactService extends BaseArtifactService {
 
   protected override async versions(file: OwnedFile): Promise<StoredVersion[]> {
     const ids = await this.#ids(file);
-    const objects = await inGroups(ids, (id) => this.#objects.info(id));
+    const objects = await inGroups(ids, (id) => this.#buckets.objects.info(id));
     return objects.flatMap((object, version) => (object ? [storedVersion(file, version, object)] : []));
   }
 
@@ -93,7 +91,7 @@ export class MeshArtifactService extends BaseArtifactService {
   }
 
   protected override async names(owner: ArtifactOwner): Promise<string[]> {
-    const { manifest } = await readManifest(this.#records, manifestKey(owner));
+    const { manifest } = await readManifest(this.#buckets.records, manifestKey(owner));
     return manifest?.files.map(([name]) => name) ?? [];
   }
 
@@ -102,20 +100,20 @@ export class MeshArtifactService extends BaseArtifactService {
    * objects. An interrupted removal continues at the note.
    */
   protected override async remove(owner: ArtifactOwner, filename?: string): Promise<number> {
-    const { removedIds, count } = await changeManifest(this.#records, owner, (manifest) => {
+    const { removedIds, count } = await changeManifest(this.#buckets.records, owner, (manifest) => {
       const isRemoved = (name: string) => filename === undefined || name === filename;
       const removed = manifest.files.filter(([name]) => isRemoved(name));
       manifest.files = manifest.files.filter(([name]) => !isRemoved(name));
       manifest.gone.push(...removed.flatMap(([, versions]) => versions));
       return { removedIds: [...manifest.gone], count: removed.length };
     });
-    await this.#purge(owner, removedIds);
+    await purgeObjects(this.#buckets, owner, removedIds);
     return count;
   }
 
   protected override async *owners({ appName, userId }: User): AsyncGenerator<ArtifactOwner> {
-    for (const key of await this.#records.keys(encodeToken(appName), encodeToken(userId))) {
-      const { manifest } = await readManifest(this.#records, key);
+    for (const key of await this.#buckets.records.keys(encodeToken(appName), encodeToken(userId))) {
+      const { manifest } = await readManifest(this.#buckets.records, key);
       if (manifest) yield ownerOf(manifest.owner);
     }
   }
@@ -131,21 +129,21 @@ export class MeshArtifactService extends BaseArtifactService {
    */
   async sweep({ abandonedAfterMs = abandonedMs, isGone }: SweepOptions = {}): Promise<number> {
     // Must come before the records: an object that is named later is not among these ids.
-    const ids = new Set(await this.#objects.ids());
+    const ids = new Set(await this.#buckets.objects.ids());
     let count = 0;
-    for (const key of await this.#records.keys()) {
-      const { manifest } = await readManifest(this.#records, key);
+    for (const key of await this.#buckets.records.keys()) {
+      const { manifest } = await readManifest(this.#buckets.records, key);
       if (!manifest) continue;
       for (const [, versions] of manifest.files) for (const id of versions) ids.delete(id);
       for (const id of manifest.gone) ids.delete(id);
       count += manifest.gone.length;
-      await this.#purge(ownerOf(manifest.owner), manifest.gone);
+      await purgeObjects(this.#buckets, ownerOf(manifest.owner), manifest.gone);
       if (isGone) count += await this.#sweepSession(key, manifest, isGone, abandonedAfterMs);
     }
     const strays = await inGroups([...ids], async (id) => {
-      const written = await this.#objects.lastWritten(id);
+      const written = await this.#buckets.objects.lastWritten(id);
       if (written === undefined || written > Date.now() - abandonedAfterMs) return 0;
-      await this.#objects.delete(id);
+      await this.#buckets.objects.delete(id);
       return 1;
     });
     return strays.reduce<number>((sum, one) => sum + one, count);
@@ -159,9 +157,11 @@ export class MeshArtifactService extends BaseArtifactService {
   async filesNow(ref: Required<ArtifactOwner>): Promise<{ remove(): Promise<number> } | undefined> {
     const { appName, userId, sessionId } = ref;
     const owner = { appName, userId, sessionId };
-    const { manifest } = await readManifest(this.#records, manifestKey(owner));
+    const { manifest } = await readManifest(this.#buckets.records, manifestKey(owner));
     const ids = manifest?.files.flatMap(([, versions]) => versions) ?? [];
-    return ids.length === 0 ? undefined : { remove: () => this.#removeThese(owner, new Set(ids)) };
+    return ids.length === 0
+      ? undefined
+      : { remove: () => removeVersions(this.#buckets, owner, new Set(ids)) };
   }
 
   async #sweepSession(
@@ -181,33 +181,11 @@ export class MeshArtifactService extends BaseArtifactService {
     this.#foundGone.set(key, since);
     if (since > Date.now() - graceMs) return 0;
     this.#foundGone.delete(key);
-    return await this.#removeThese(owner, new Set(files.flatMap(([, versions]) => versions)));
-  }
-
-  async #removeThese(owner: ArtifactOwner, ids: ReadonlySet<string>): Promise<number> {
-    const removedIds = await changeManifest(this.#records, owner, (manifest) => {
-      const isListed = (id: string) => ids.has(id);
-      manifest.gone.push(...manifest.files.flatMap(([, versions]) => versions.filter(isListed)));
-      manifest.files = manifest.files
-        .map(([name, versions]): [string, string[]] => [name, versions.filter((id) => !isListed(id))])
-        .filter(([, versions]) => versions.length > 0);
-      return manifest.gone.filter(isListed);
-    });
-    await this.#purge(owner, removedIds);
-    return removedIds.length;
-  }
-
-  async #purge(owner: ArtifactOwner, ids: string[]): Promise<void> {
-    if (ids.length === 0) return;
-    await inGroups(ids, (id) => this.#objects.delete(id));
-    const deleted = new Set(ids);
-    await changeManifest(this.#records, owner, (manifest) => {
-      manifest.gone = manifest.gone.filter((id) => !deleted.has(id));
-    });
+    return await removeVersions(this.#buckets, owner, new Set(files.flatMap(([, versions]) => versions)));
   }
 
   async #ids({ owner, filename }: OwnedFile): Promise<string[]> {
-    const { manifest } = await readManifest(this.#records, manifestKey(owner));
+    const { manifest } = await readManifest(this.#buckets.records, manifestKey(owner));
     return versionsIn(manifest, filename);
   }
 }
@@ -228,11 +206,4 @@ export function storedVersion(
 
 function ownerOf({ appName, userId, sessionId }: Manifest['owner']): ArtifactOwner {
   return { appName, userId, ...(sessionId !== undefined && { sessionId }) };
-}
-
-async function inGroups<T, R>(items: readonly T[], work: (item: T) => Promise<R>): Promise<R[]> {
-  const results: R[] = [];
-  for (let at = 0; at < items.length; at += atOnce)
-    results.push(...(await Promise.all(items.slice(at, at + atOnce).map(work))));
-  return results;
 }

@@ -1,9 +1,10 @@
 import { createHash } from 'node:crypto';
 import type { ArtifactAbout, ArtifactOwner, OwnedFile } from '@agentmesh/agent/internal';
-import type { Bus, ObjectBucket, ObjectPieces, RecordBucket, StoredPiece } from '@agentmesh/bus';
+import type { Bus, ObjectPieces, StoredPiece } from '@agentmesh/bus';
 import type { FoundFile } from '@agentmesh/protocol';
-import { addVersion, manifestKey, readManifest, versionsIn } from './manifest.ts';
+import { addVersion, changeManifest, discarded, manifestKey, readManifest, versionsIn } from './manifest.ts';
 import { storedVersion } from './mesh-artifact-service.ts';
+import { type FileBuckets, purgeObjects, removeVersions } from './remove-objects.ts';
 
 /** An upload of a file by a service. */
 export interface Upload {
@@ -15,45 +16,80 @@ export interface Upload {
 
 /** The files of a mesh in pieces, for the requests of services. No method keeps anything between two requests. */
 export class Uploads {
-  readonly #objects: ObjectBucket;
-  readonly #records: RecordBucket;
+  readonly #buckets: FileBuckets;
 
   constructor({ objects, records }: Pick<Bus, 'objects' | 'records'>, bucket: string) {
-    this.#objects = objects(bucket);
-    this.#records = records(bucket);
+    this.#buckets = { objects: objects(bucket), records: records(bucket) };
   }
 
   /** Stores a piece of an upload, and returns its place. */
   async write(upload: Upload, index: number, bytes: Uint8Array): Promise<number> {
     manifestKey(upload.file.owner);
-    return await this.#objects.putPiece(objectOf(upload), index, bytes);
+    return await this.#buckets.objects.putPiece(objectOf(upload), index, bytes);
   }
 
-  /** Makes the pieces of an upload the next version of its file. A repetition returns the same version. */
+  /**
+   * Makes the pieces of an upload the next version of its file. A repetition returns the same version.
+   *
+   * @throws MeshError `failed_precondition` for other pieces than those that are stored, and for a discarded upload
+   */
   async save(upload: Upload, pieces: ObjectPieces, about: ArtifactAbout): Promise<number> {
     const { owner, filename } = upload.file;
     manifestKey(owner);
     const id = objectOf(upload);
-    await this.#objects.complete(id, pieces, { about: JSON.stringify(about) });
-    return await addVersion(this.#records, owner, filename, id);
+    const { objects, records } = this.#buckets;
+    await objects.complete(id, pieces, { about: JSON.stringify(about) });
+    const version = await addVersion(records, owner, filename, id);
+    if ((await objects.pieceCount(id)) === pieces.count) return version;
+    // Another keeper has discarded the upload meanwhile.
+    await removeVersions(this.#buckets, owner, new Set([id]));
+    throw discarded(filename);
+  }
+
+  /** Removes what an upload has stored, unless it has become a version. */
+  async discard(upload: Upload): Promise<void> {
+    const { owner, filename } = upload.file;
+    const { objects, records } = this.#buckets;
+    const id = objectOf(upload);
+    // A service that has stored nothing must not change the list of files.
+    if ((await objects.pieceCount(id)) === 0 && !(await objects.info(id))) return;
+    const isDiscarded = await changeManifest(records, owner, (manifest) => {
+      if (versionsIn(manifest, filename).includes(id)) return false;
+      if (!manifest.gone.includes(id)) manifest.gone.push(id);
+      return true;
+    });
+    if (isDiscarded) await purgeObjects(this.#buckets, owner, [id]);
+  }
+
+  /**
+   * Removes what an upload has stored, and its version. A version of a file of the user stays when a later one is
+   * there, because the later one keeps its number.
+   */
+  async remove(upload: Upload): Promise<void> {
+    const { owner } = upload.file;
+    const id = objectOf(upload);
+    const isOverwritten = (await this.#ids(upload.file)).slice(0, -1).includes(id);
+    if (owner.sessionId !== undefined || !isOverwritten)
+      await removeVersions(this.#buckets, owner, new Set([id]));
+    await this.discard(upload);
   }
 
   /** Returns a version, by default the latest. */
   async find(file: OwnedFile, version: number | undefined): Promise<FoundFile | undefined> {
     const ids = await this.#ids(file);
     const at = version ?? ids.length - 1;
-    const object = ids[at] === undefined ? undefined : await this.#objects.info(ids[at]);
+    const object = ids[at] === undefined ? undefined : await this.#buckets.objects.info(ids[at]);
     return object && { ...storedVersion(file, at, object), digest: object.digest };
   }
 
   /** Returns the first piece of a version from a place on. */
   async read(file: OwnedFile, version: number, from: number): Promise<StoredPiece | undefined> {
     const id = (await this.#ids(file))[version];
-    return id === undefined ? undefined : await this.#objects.piece(id, from);
+    return id === undefined ? undefined : await this.#buckets.objects.piece(id, from);
   }
 
   async #ids({ owner, filename }: { owner: ArtifactOwner; filename: string }): Promise<string[]> {
-    const { manifest } = await readManifest(this.#records, manifestKey(owner));
+    const { manifest } = await readManifest(this.#buckets.records, manifestKey(owner));
     return versionsIn(manifest, filename);
   }
 }

@@ -1,7 +1,7 @@
 import { InMemorySessionService } from '@agentmesh/agent';
 import { artifactServiceConformance } from '@agentmesh/agent/conformance';
 import { overrideSessions } from '@agentmesh/agent/internal';
-import { subjects } from '@agentmesh/protocol';
+import { pieceBytes, subjects } from '@agentmesh/protocol';
 import { describe, expect, it } from 'vitest';
 import { MeshArtifactService } from '../artifacts/mesh-artifact-service.ts';
 import { MeshKeeperArtifacts } from '../artifacts/mesh-keeper-artifacts.ts';
@@ -12,16 +12,25 @@ import { serveKeeper } from './serve-keeper.ts';
 const names = subjects();
 const ref = { appName: 'app', userId: 'u', sessionId: 's' };
 
-/** A keeper for which an agent has work in every session. */
+/** A keeper for which an agent has work in every session, and every session exists until it is told otherwise. */
 async function startOpenKeeper() {
   const { connect } = memoryMesh();
   const mesh = await connect('keeper');
   const work = { invocationId: 'e', agent: 'writer', parts: [], tools: [] };
-  const sessions = overrideSessions(mesh.sessions, { invocations: { workIn: async () => work } });
+  const store = { hasWork: true, hasSession: true, async onRead() {} };
+  const sessions = overrideSessions(mesh.sessions, {
+    invocations: { workIn: async () => (store.hasWork ? work : undefined) },
+    users: {
+      async hasSession() {
+        await store.onRead();
+        return store.hasSession;
+      },
+    },
+  });
   const serving = await serveKeeper({ ...mesh, sessions });
   const direct = new MeshArtifactService(mesh.bus, names.artifactBucket);
   const service = new MeshKeeperArtifacts((await connect('agent_writer')).bus, names);
-  return { serving, direct, service };
+  return { serving, direct, service, store, objects: mesh.bus.objects(names.artifactBucket) };
 }
 
 artifactServiceConformance('through a keeper', async () => {
@@ -46,6 +55,61 @@ describe('a file through a keeper', () => {
     await reader.read();
     await direct.deleteArtifact(file);
     await expect(reader.read()).rejects.toMatchObject({ code: 'unavailable' });
+    await serving.stop();
+  });
+
+  it.each([
+    ['its run is cancelled', { hasWork: false }],
+    ['its session is deleted', { hasWork: false, hasSession: false }],
+  ])('leaves nothing when %s before its last piece', async (_what, change) => {
+    const { serving, service, store, objects } = await startOpenKeeper();
+    async function* pieces() {
+      yield new Uint8Array(pieceBytes);
+      expect(await objects.ids()).toHaveLength(1);
+      Object.assign(store, change);
+      yield new Uint8Array(pieceBytes);
+    }
+    const saving = service.saveArtifactStream({
+      ...{ ...ref, filename: 'f' },
+      stream: ReadableStream.from(pieces()),
+    });
+    await expect(saving).rejects.toMatchObject({ code: 'permission_denied' });
+    expect(await objects.ids()).toEqual([]);
+    await serving.stop();
+  });
+
+  it.each([
+    ['a piece', 1],
+    ['the version', 2],
+  ])('leaves nothing when its session is deleted while %s is stored', async (_what, reads) => {
+    const { serving, direct, service, store, objects } = await startOpenKeeper();
+    let count = 0;
+    store.onRead = async () => {
+      count += 1;
+      store.hasSession = count < reads;
+    };
+    const saving = service.saveArtifact({ ...ref, filename: 'f', artifact: { text: 'a' } });
+    await expect(saving).rejects.toMatchObject({ code: 'permission_denied' });
+    expect(count).toBe(reads);
+    expect(await objects.ids()).toEqual([]);
+    expect(await direct.listArtifactKeys(ref)).toEqual([]);
+    await serving.stop();
+  });
+
+  it('keeps its number when a later version of a file of the user is there', async () => {
+    const { serving, direct, service, store } = await startOpenKeeper();
+    const file = { ...ref, filename: 'user:f' };
+    let count = 0;
+    store.onRead = async () => {
+      count += 1;
+      if (count === 1) return;
+      await direct.saveArtifact({ ...file, artifact: { text: 'later' } });
+      store.hasSession = false;
+    };
+    const saving = service.saveArtifact({ ...file, artifact: { text: 'first' } });
+    await expect(saving).rejects.toMatchObject({ code: 'permission_denied' });
+    expect(await direct.loadArtifact({ ...file, version: 0 })).toEqual({ text: 'first' });
+    expect(await direct.loadArtifact({ ...file, version: 1 })).toEqual({ text: 'later' });
     await serving.stop();
   });
 });

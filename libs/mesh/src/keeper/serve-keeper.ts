@@ -13,7 +13,7 @@ import {
   readKeeperSubject,
 } from '@agentmesh/protocol';
 import { MeshArtifactService } from '../artifacts/mesh-artifact-service.ts';
-import { Uploads } from '../artifacts/uploads.ts';
+import { type Upload, Uploads } from '../artifacts/uploads.ts';
 import type { Mesh } from '../mesh/mesh.ts';
 import { keeperService } from '../mesh/service-name.ts';
 import { hasWork } from './has-work.ts';
@@ -87,19 +87,37 @@ const noKey =
 async function* handle(keeper: Keeper, message: IncomingRequest): AsyncGenerator<Frame, void, void> {
   const service = readKeeperSubject(message.subject);
   const request = parse(keeperRequestSchema, message.json(), `the request of ${service} for files`);
-  await assertWork(keeper, service, request);
-  yield { type: 'result', data: await answer(keeper, service, request) };
+  const isAtWork = await hasWork(keeper.mesh.sessions, service, refOf(request));
+  const data = isAtWork ? await answer(keeper, service, request) : undefined;
+  const isKept = await settleUpload(keeper, service, request, isAtWork);
+  if (data === undefined || !isKept) throw noWork(keeper, service, request);
+  yield { type: 'result', data };
 }
 
-/** @throws MeshError `permission_denied` for a service that does not work for the session */
-async function assertWork(
-  { mesh: { sessions, log } }: Keeper,
+/**
+ * Removes what an upload has stored when it may not go on. Nobody else would: the deletion of a session or a user
+ * finds no upload that is under way. Returns false when the session was deleted while the request was at work.
+ */
+async function settleUpload(
+  { mesh, uploads }: Keeper,
+  service: string,
+  request: KeeperRequest,
+  isAtWork: boolean,
+): Promise<boolean> {
+  if (request.do !== 'write' && request.do !== 'save') return true;
+  const isKept = await mesh.sessions.users.hasSession(refOf(request));
+  if (!isKept) await uploads.remove(uploadOf(service, request));
+  else if (!isAtWork) await uploads.discard(uploadOf(service, request));
+  return isKept;
+}
+
+function noWork(
+  { mesh: { log } }: Keeper,
   service: string,
   { app, user, session, do: verb }: KeeperRequest,
-): Promise<void> {
-  if (await hasWork(sessions, service, { appName: app, userId: user, sessionId: session })) return;
+): MeshError {
   log.warn({ audit: true, service, verb, app, user, session }, 'refused files: no work in hand');
-  throw new MeshError(
+  return new MeshError(
     'permission_denied',
     `${service} has no work for session ${session} of user ${user} in app ${app} now; files are for the run or the call that it works on, until its end`,
   );
@@ -124,13 +142,10 @@ async function answer(
       return await read(uploads, ref, request);
     case 'write': {
       const bytes = Buffer.from(request.bytes, 'base64');
-      const upload = { service, file: fileOf(ref), upload: request.upload };
-      return { place: await uploads.write(upload, request.index, bytes) };
+      return { place: await uploads.write(uploadOf(service, request), request.index, bytes) };
     }
-    case 'save': {
-      const upload = { service, file: fileOf(ref), upload: request.upload };
-      return { version: await uploads.save(upload, request.pieces, request.about) };
-    }
+    case 'save':
+      return { version: await uploads.save(uploadOf(service, request), request.pieces, request.about) };
   }
 }
 
@@ -149,6 +164,11 @@ async function read(
   if (!piece) return { bytes: '', next: from };
   const { buffer, byteOffset, length } = piece.bytes;
   return { bytes: Buffer.from(buffer, byteOffset, length).toString('base64'), next: piece.next };
+}
+
+function uploadOf(service: string, request: Extract<KeeperRequest, { do: 'write' | 'save' }>): Upload {
+  const { filename, upload } = request;
+  return { service, file: fileOf({ ...refOf(request), filename }), upload };
 }
 
 function refOf({ app, user, session }: KeeperRequest) {

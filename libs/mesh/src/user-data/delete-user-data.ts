@@ -142,7 +142,7 @@ async function deletePass(
 async function deleteOne(mesh: Mesh, ref: SessionRef, counts: Counts): Promise<void> {
   const { sessions } = mesh;
   // A child session is deleted with the session to which it belongs.
-  const exists = (await sessions.users.readSession(ref)) !== undefined;
+  const exists = await sessions.users.hasSession(ref);
   const sessionIds = new Set(exists ? [ref.sessionId] : []);
   await sessions.deleteSession(ref, {
     async onEvents(of, page) {

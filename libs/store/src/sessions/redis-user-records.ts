@@ -60,6 +60,11 @@ export class RedisUserRecords implements UserRecords {
     };
   }
 
+  async hasSession(ref: SessionRef): Promise<boolean> {
+    const { connection, keys } = this.#place;
+    return (await connection.run((redis) => redis.hexists(keys.session(ref), 'seq'))) === 1;
+  }
+
   async runsIn(ref: SessionRef) {
     const { connection, keys } = this.#place;
     const [lease, waiting] = await Promise.all([

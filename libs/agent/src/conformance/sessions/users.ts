@@ -43,7 +43,9 @@ export function users(service: TheService): void {
     await service().leases.take({ ...ref, invocationId: 'e-2' }, { run: 'r', whenBusy: 'enqueue' });
     const ids = async () => (await service().users.runsIn(ref)).map(({ invocationId }) => invocationId);
     expect(await ids()).toEqual(['e-1', 'e-2']);
+    expect(await service().users.hasSession(ref)).toBe(true);
     await service().deleteSession(ref);
+    expect(await service().users.hasSession(ref)).toBe(false);
     expect(await ids()).toEqual(['e-2']);
     await service().users.forgetQueue(ref);
     expect(await ids()).toEqual([]);

@@ -28,6 +28,10 @@ export class InMemoryUserRecords implements UserRecords {
     return { sessionId, hidden, created, updated, seq: events.length, ...states };
   }
 
+  async hasSession(ref: SessionRef): Promise<boolean> {
+    return this.#tables.findSession(ref) !== undefined;
+  }
+
   async runsIn(ref: SessionRef): Promise<InvocationRef[]> {
     const { keys, leases } = this.#tables;
     return leases.runsOf(keys.session(ref)).map((name) => ({ ...ref, ...runOfName(name) }));

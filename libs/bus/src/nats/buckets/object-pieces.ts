@@ -19,7 +19,7 @@ export function objectPieces({
   api,
   stream,
   firstOf,
-}: PieceStore): Pick<ObjectBucket, 'putPiece' | 'complete' | 'piece'> {
+}: PieceStore): Pick<ObjectBucket, 'putPiece' | 'complete' | 'pieceCount' | 'piece'> {
   const { connection, link, js, bucket, subjects } = writer;
 
   /** Counts the stored pieces: a lost or a doubled piece would make the object another one. */
@@ -46,6 +46,8 @@ export function objectPieces({
       const digest = `${digestPrefix}${pieces.digest}=`;
       await writeInfo(writer, objectInfo(bucket, id, { size, chunks: stored, digest, firstSeq }, metadata));
     },
+
+    pieceCount: count,
 
     async piece(id, from) {
       const firstSeq = from === 0 ? await firstOf(id) : from;
