@@ -93,7 +93,10 @@ describe('an LLM agent', () => {
     ['nothing', undefined, { result: null }],
     ['an object', { a: { b: 1 } }, { a: { b: 1 } }],
     ['a date', new Date(0), { result: '1970-01-01T00:00:00.000Z' }],
-    ['a big integer', 1n, { error: expect.stringContaining('BigInt') }],
+    ['a big integer', 1n, { error: 'tool give failed: its result is not JSON: it is a bigint 1' }],
+    ['a map in it', { a: new Map() }, { error: 'tool give failed: its result is not JSON: "a" is a Map' }],
+    ['no number', { a: [Number.NaN] }, { error: expect.stringContaining('"0" is a number NaN') }],
+    ['an error', new Error('no'), { error: expect.stringContaining('throw it') }],
   ])('passes %s of a tool to the model as an object', async (_what, value, response) => {
     const { llm } = await scriptedModel({ calls: [{ name: 'give', args: {} }] }, { text: 'ok' });
     const { say } = await chat(
@@ -101,6 +104,22 @@ describe('an LLM agent', () => {
     );
     const [, event] = await say('go');
     expect(event && getFunctionResponses(event)[0]?.response).toEqual(response);
+  });
+
+  it('tells the model about state that JSON cannot hold, and keeps the other state', async () => {
+    const { llm } = await scriptedModel({ calls: [{ name: 'give', args: {} }] }, { text: 'ok' });
+    const give = new FunctionTool({
+      name: 'give',
+      description: 'gives',
+      execute: (_input, context) => context?.state.update({ good: 1, bad: () => 1 }),
+    });
+    const { say } = await chat(new LlmAgent({ name: 'root', model: llm, tools: [give] }));
+    const [, event, answer] = await say('go');
+    expect(event && getFunctionResponses(event)[0]?.response).toEqual({
+      error: 'tool give failed: its state "bad" is not JSON: it is a function () => 1',
+    });
+    expect(event?.actions.stateDelta).toEqual({ good: 1 });
+    expect(answer?.content?.parts).toEqual([{ text: 'ok' }]);
   });
 
   it.each<[string, Record<string, unknown>, RegExp]>([

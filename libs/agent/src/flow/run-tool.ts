@@ -1,4 +1,4 @@
-import { beginUnder, MeshError, unlessAborted } from '@agentmesh/protocol';
+import { beginUnder, MeshError, toJson, unlessAborted } from '@agentmesh/protocol';
 import { askPerson, isCredentialFailure } from '../auth/credential-steps.ts';
 import type { BaseTool } from '../base/base-tool.ts';
 import { asList, firstResult } from '../base/callbacks.ts';
@@ -124,17 +124,20 @@ async function beginTool(
   const { abortSignal } = context;
   const running = beginUnder(carrier, () => tool.runAsync({ args, toolContext: context }));
   const result = await unlessAborted(running, abortSignal);
-  return isGenerator(result) ? progressOf(tool, result, abortSignal) : firstWord(tool, result);
+  if (isGenerator(result)) return progressOf(tool, result, context);
+  checkState(context);
+  return firstWord(tool, result);
 }
 
 async function* progressOf(
   tool: BaseTool,
   result: AsyncIterator<unknown> | Iterator<unknown>,
-  abortSignal: AbortSignal | undefined,
+  context: Context,
 ): AsyncGenerator<Json, ToolOutcome, void> {
   try {
     for (;;) {
-      const step = await unlessAborted(Promise.resolve(result.next()), abortSignal);
+      const step = await unlessAborted(Promise.resolve(result.next()), context.abortSignal);
+      if (step.done) checkState(context);
       if (!step.done) yield wrapResult(step.value);
       else if (step.value instanceof FirstWord) return firstWord(tool, step.value.result);
       else return { response: wrapResult(step.value), isLastWord: true };
@@ -176,15 +179,36 @@ function isGenerator(value: unknown): value is AsyncIterator<unknown> | Iterator
  * model, the log and every process see this JSON form.
  */
 function wrapResult(result: unknown): Json {
-  if (result instanceof Map || result instanceof Set || result instanceof Error) {
-    throw new TypeError(
-      `it returned a ${result.constructor.name}, which JSON cannot hold; return a plain object`,
-    );
-  }
-  const text = JSON.stringify(result);
+  if (result instanceof Error)
+    throw new TypeError('it returned an Error, which JSON cannot hold; throw it, or return a plain object');
+  const text = asJson(result, 'its result');
   const json: unknown = text === undefined ? null : JSON.parse(text);
   const isObject = typeof json === 'object' && json !== null && !Array.isArray(json);
   return isObject ? { ...json } : { result: json };
+}
+
+/**
+ * Refuses state that JSON cannot hold, and takes it back: otherwise the commit of the call's event would fail, and with
+ * it the run.
+ */
+function checkState({ actions: { stateDelta } }: Context): void {
+  for (const [key, value] of Object.entries(stateDelta)) {
+    try {
+      asJson(value, `its state ${JSON.stringify(key)}`);
+    } catch (error) {
+      delete stateDelta[key];
+      throw error;
+    }
+  }
+}
+
+/** Writes a value of a tool as JSON. @throws TypeError: the mistake is not one of the model's arguments */
+function asJson(value: unknown, what: string): string | undefined {
+  try {
+    return toJson(value, what);
+  } catch (error) {
+    throw new TypeError(MeshError.from(error).message, { cause: error });
+  }
 }
 
 /** Makes the failure report of a tool, for the operator of the process. */

@@ -19,6 +19,7 @@ import {
 import { type Caller, type Headers, MeshError, type ToolCall, type ToolResult } from '@agentmesh/protocol';
 import { inArtifactSession } from '../artifacts/artifact-session.ts';
 import type { Mesh } from '../mesh/mesh.ts';
+import { signalUntilDone } from '../messages/deadline.ts';
 
 /** The facts about a call that are not in its message. */
 export interface CallFacts extends Pick<ContextOptions, 'attempt' | 'lastProgress'> {
@@ -54,7 +55,8 @@ export async function* runTool(
   abortSignal: AbortSignal,
   about: CallFacts = {},
 ): AsyncGenerator<Record<string, unknown>, ToolResult, void> {
-  const toolContext = contextOf(call, services, abortSignal, about);
+  using until = signalUntilDone(abortSignal);
+  const toolContext = contextOf(call, services, until.signal, about);
   const { actions } = toolContext;
   const run = withCredentials(tool, toolContext, () =>
     executeTool(tool, call.args, toolContext, about.carrier),
@@ -87,7 +89,8 @@ export async function waitsForPerson(
   caller: Caller | undefined,
 ): Promise<boolean> {
   if (call.toolConfirmation?.confirmed) return false;
-  const toolContext = contextOf(call, services, abortSignal, { caller });
+  using until = signalUntilDone(abortSignal);
+  const toolContext = contextOf(call, services, until.signal, { caller });
   try {
     return await tool.checkRequireConfirmation(call.args, toolContext);
   } catch {

@@ -28,7 +28,7 @@ export function assertModels(agent: BaseAgent, { model }: Config<typeof agentCon
   if (problems.size > 0) {
     throw new MeshError(
       'failed_precondition',
-      `${[...problems].join('; ')}. Without a key: give the agent a script (README.md), and start it by MESH_MODEL=scripted npm start`,
+      `${[...problems].join('; ')}. Without a key: give the agent a script, model.script.ts, and start it by npx agentmesh dev; the samples of agentmesh: MESH_MODEL=scripted npm start`,
     );
   }
   if (model === 'scripted') log.info({ model }, 'answers come from a script, not from a model');

@@ -22,17 +22,35 @@ export function deadlineSignal(ms: number, ...signals: AbortSignal[]): { signal:
   if (ms <= 0) late();
   // Timers hold 31 bits; no process lives longer than that.
   const timer = setTimeout(late, Math.min(ms, 2 ** 31 - 1));
-  const follow = signals.map((signal) => {
+  const followed = follow(over, signals);
+  return {
+    signal: over.signal,
+    [Symbol.dispose]() {
+      clearTimeout(timer);
+      followed[Symbol.dispose]();
+    },
+  };
+}
+
+/**
+ * Returns a signal for user code that aborts with `signal` until it is disposed. Dispose it when the work is over: a
+ * listener that user code leaves behind must neither hear of a later abort nor stay in memory.
+ */
+export function signalUntilDone(signal: AbortSignal): { signal: AbortSignal } & Disposable {
+  const over = new AbortController();
+  return { signal: over.signal, ...follow(over, [signal]) };
+}
+
+function follow(over: AbortController, signals: readonly AbortSignal[]): Disposable {
+  const forgets = signals.map((signal) => {
     const onAbort = () => over.abort(signal.reason);
     signal.addEventListener('abort', onAbort);
     if (signal.aborted) onAbort();
     return () => signal.removeEventListener('abort', onAbort);
   });
   return {
-    signal: over.signal,
     [Symbol.dispose]() {
-      clearTimeout(timer);
-      for (const forget of follow) forget();
+      for (const forget of forgets) forget();
     },
   };
 }

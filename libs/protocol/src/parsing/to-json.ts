@@ -27,7 +27,7 @@ function refuseLoss(this: unknown, key: string, value: unknown): unknown {
     value instanceof Set;
   if (!lossy) return value;
   const kind = typeof value === 'object' ? value?.constructor.name : `${typeof value} ${String(value)}`;
-  throw new TypeError(`${JSON.stringify(key)} is a ${kind}`);
+  throw new TypeError(`${key === '' ? 'it' : JSON.stringify(key)} is a ${kind}`);
 }
 
 /** Returns the entries of a state or a state delta. @throws MeshError `invalid_argument` */
