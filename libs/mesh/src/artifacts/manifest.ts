@@ -21,6 +21,9 @@ const manifestSchema = z.object({
  */
 export type Manifest = z.infer<typeof manifestSchema>;
 
+/** Stands in the list of a file for a version that was withdrawn: later versions keep their numbers. */
+const withdrawn = '';
+
 /** The broker's default limit of a message, with some room for its headers: about 28,000 versions. */
 const maxManifestBytes = 1024 * 1024 - 4096;
 const maxAttempts = 200;
@@ -80,6 +83,7 @@ export async function changeManifest<T>(
 
 /**
  * Names an object as the next version of a file. Returns the version; a repetition returns the same one.
+ * `isNew` is false when the object may have been a version before: its number may be known.
  *
  * @throws MeshError `failed_precondition` for an object that is being deleted
  */
@@ -88,14 +92,38 @@ export async function addVersion(
   owner: ArtifactOwner,
   filename: string,
   id: string,
-): Promise<number> {
+): Promise<{ version: number; isNew: boolean }> {
   return await changeManifest(records, owner, (manifest) => {
     if (manifest.gone.includes(id)) throw discarded(filename);
-    const versions = manifest.files.find(([name]) => name === filename)?.[1];
-    if (!versions) manifest.files.push([filename, [id]]);
+    const versions = listOf(manifest, filename);
     // The id is in the list if an earlier write was stored and its reply was lost.
-    else if (!versions.includes(id)) versions.push(id);
-    return Math.max(versions?.indexOf(id) ?? 0, 0);
+    const known = versions.indexOf(id);
+    if (known >= 0) return { version: known, isNew: false };
+    if (versions.length === 0) manifest.files.push([filename, versions]);
+    versions.push(id);
+    return { version: versions.length - 1, isNew: true };
+  });
+}
+
+/**
+ * Takes a version back whose number nobody knows, and notes its object as gone. Other versions keep their numbers.
+ * Returns false when the object is no version.
+ */
+export async function withdrawVersion(
+  records: RecordBucket,
+  owner: ArtifactOwner,
+  filename: string,
+  id: string,
+): Promise<boolean> {
+  return await changeManifest(records, owner, (manifest) => {
+    const versions = listOf(manifest, filename);
+    const at = versions.indexOf(id);
+    if (at < 0) return false;
+    versions[at] = withdrawn;
+    while (versions.at(-1) === withdrawn) versions.pop();
+    if (versions.length === 0) manifest.files = manifest.files.filter(([name]) => name !== filename);
+    manifest.gone.push(id);
+    return true;
   });
 }
 
@@ -113,7 +141,16 @@ function checked(text: string): Uint8Array {
   );
 }
 
-/** Returns the objects of a file's versions. */
-export function versionsIn(manifest: Manifest | undefined, filename: string): string[] {
+/** Returns the objects of a file's versions; undefined for a version that was withdrawn. The last one is never undefined. */
+export function versionsIn(manifest: Manifest | undefined, filename: string): (string | undefined)[] {
+  return listOf(manifest, filename).map((id) => (id === withdrawn ? undefined : id));
+}
+
+/** Returns the objects of all versions of these files. */
+export function objectsOf(files: Manifest['files']): string[] {
+  return files.flatMap(([, versions]) => versions.filter((id) => id !== withdrawn));
+}
+
+function listOf(manifest: Manifest | undefined, filename: string): string[] {
   return manifest?.files.find(([name]) => name === filename)?.[1] ?? [];
 }

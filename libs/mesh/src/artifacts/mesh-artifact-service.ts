@@ -16,6 +16,7 @@ import {
   changeManifest,
   type Manifest,
   manifestKey,
+  objectsOf,
   readManifest,
   versionsIn,
 } from './manifest.ts';
@@ -60,7 +61,7 @@ export class MeshArtifactService extends BaseArtifactService {
     manifestKey(owner);
     const { id } = await this.#buckets.objects.put(bytes, { about: JSON.stringify(about) });
     try {
-      return await addVersion(this.#buckets.records, owner, filename, id);
+      return (await addVersion(this.#buckets.records, owner, filename, id)).version;
     } catch (error) {
       // After a retryable error the record may have been stored: the object stays for the sweep.
       if (!MeshError.from(error).retryable) await this.#buckets.objects.delete(id).catch(() => {});
@@ -81,7 +82,9 @@ export class MeshArtifactService extends BaseArtifactService {
 
   protected override async versions(file: OwnedFile): Promise<StoredVersion[]> {
     const ids = await this.#ids(file);
-    const objects = await inGroups(ids, (id) => this.#buckets.objects.info(id));
+    const objects = await inGroups(ids, (id) =>
+      id === undefined ? undefined : this.#buckets.objects.info(id),
+    );
     return objects.flatMap((object, version) => (object ? [storedVersion(file, version, object)] : []));
   }
 
@@ -104,7 +107,7 @@ export class MeshArtifactService extends BaseArtifactService {
       const isRemoved = (name: string) => filename === undefined || name === filename;
       const removed = manifest.files.filter(([name]) => isRemoved(name));
       manifest.files = manifest.files.filter(([name]) => !isRemoved(name));
-      manifest.gone.push(...removed.flatMap(([, versions]) => versions));
+      manifest.gone.push(...objectsOf(removed));
       return { removedIds: [...manifest.gone], count: removed.length };
     });
     await purgeObjects(this.#buckets, owner, removedIds);
@@ -134,7 +137,7 @@ export class MeshArtifactService extends BaseArtifactService {
     for (const key of await this.#buckets.records.keys()) {
       const { manifest } = await readManifest(this.#buckets.records, key);
       if (!manifest) continue;
-      for (const [, versions] of manifest.files) for (const id of versions) ids.delete(id);
+      for (const id of objectsOf(manifest.files)) ids.delete(id);
       for (const id of manifest.gone) ids.delete(id);
       count += manifest.gone.length;
       await purgeObjects(this.#buckets, ownerOf(manifest.owner), manifest.gone);
@@ -158,7 +161,7 @@ export class MeshArtifactService extends BaseArtifactService {
     const { appName, userId, sessionId } = ref;
     const owner = { appName, userId, sessionId };
     const { manifest } = await readManifest(this.#buckets.records, manifestKey(owner));
-    const ids = manifest?.files.flatMap(([, versions]) => versions) ?? [];
+    const ids = objectsOf(manifest?.files ?? []);
     return ids.length === 0
       ? undefined
       : { remove: () => removeVersions(this.#buckets, owner, new Set(ids)) };
@@ -181,10 +184,10 @@ export class MeshArtifactService extends BaseArtifactService {
     this.#foundGone.set(key, since);
     if (since > Date.now() - graceMs) return 0;
     this.#foundGone.delete(key);
-    return await removeVersions(this.#buckets, owner, new Set(files.flatMap(([, versions]) => versions)));
+    return await removeVersions(this.#buckets, owner, new Set(objectsOf(files)));
   }
 
-  async #ids({ owner, filename }: OwnedFile): Promise<string[]> {
+  async #ids({ owner, filename }: OwnedFile): Promise<(string | undefined)[]> {
     const { manifest } = await readManifest(this.#buckets.records, manifestKey(owner));
     return versionsIn(manifest, filename);
   }

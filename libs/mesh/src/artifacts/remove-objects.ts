@@ -1,7 +1,7 @@
 import type { ArtifactOwner } from '@agentmesh/agent/internal';
 import type { ObjectBucket, RecordBucket } from '@agentmesh/bus';
 import { inGroups } from './in-groups.ts';
-import { changeManifest } from './manifest.ts';
+import { changeManifest, objectsOf } from './manifest.ts';
 
 /** The two buckets of the files of a mesh. */
 export interface FileBuckets {
@@ -17,10 +17,10 @@ export async function removeVersions(
 ): Promise<number> {
   const removedIds = await changeManifest(buckets.records, owner, (manifest) => {
     const isListed = (id: string) => ids.has(id);
-    manifest.gone.push(...manifest.files.flatMap(([, versions]) => versions.filter(isListed)));
+    manifest.gone.push(...objectsOf(manifest.files).filter(isListed));
     manifest.files = manifest.files
       .map(([name, versions]): [string, string[]] => [name, versions.filter((id) => !isListed(id))])
-      .filter(([, versions]) => versions.length > 0);
+      .filter((file) => objectsOf([file]).length > 0);
     return manifest.gone.filter(isListed);
   });
   await purgeObjects(buckets, owner, removedIds);

@@ -12,7 +12,7 @@ const about = { mimeType: 'text/plain', customMetadata: {}, part: {} };
 const { artifactBucket } = subjects();
 
 /** An upload of one piece, two keepers, and a hook between the steps of the first one. */
-async function startUpload() {
+async function startUpload(text = 'text') {
   const { bus } = await memoryMesh().connect('keeper');
   const hooks = { async afterComplete() {}, async beforeCount() {} };
   const objects = bus.objects(artifactBucket);
@@ -29,10 +29,11 @@ async function startUpload() {
   };
   const uploads = new Uploads({ objects: () => hooked, records: bus.records }, artifactBucket);
   const other = new Uploads(bus, artifactBucket);
-  const bytes = Buffer.from('text');
-  const first = await uploads.write(upload, 0, bytes);
+  const bytes = Buffer.from(text);
+  const count = text === '' ? 0 : 1;
+  const first = count === 0 ? 0 : await uploads.write(upload, 0, bytes);
   const digest = createHash('sha256').update(bytes).digest('base64url');
-  const pieces = { count: 1, first, size: bytes.length, digest };
+  const pieces = { count, first, size: bytes.length, digest };
   const files = new MeshArtifactService(bus, artifactBucket);
   return { hooks, other, objects, files, save: () => uploads.save(upload, pieces, about) };
 }
@@ -51,10 +52,19 @@ it('an upload that another keeper discards at the same time is no version', asyn
   }
 });
 
+it('an upload without bytes that another keeper discards at the same time is no version', async () => {
+  const { hooks, other, files, save } = await startUpload('');
+  const file = { ...owner, filename: 'f' };
+  await files.saveArtifact({ ...file, artifact: { text: 'before' } });
+  hooks.afterComplete = () => other.discard(upload);
+  await expect(save()).rejects.toMatchObject({ code: 'failed_precondition' });
+  expect(await files.loadArtifact(file)).toEqual({ text: 'before' });
+});
+
 it('a version stays when its upload is discarded', async () => {
   const { other, files, save } = await startUpload();
-  expect(await save()).toBe(0);
+  expect(await save()).toEqual({ version: 0, isNew: true });
   await other.discard(upload);
-  expect(await save()).toBe(0);
+  expect(await save()).toEqual({ version: 0, isNew: false });
   expect(await files.loadArtifact({ ...owner, filename: 'f' })).toEqual({ text: 'text' });
 });

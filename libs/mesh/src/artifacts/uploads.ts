@@ -2,9 +2,17 @@ import { createHash } from 'node:crypto';
 import type { ArtifactAbout, ArtifactOwner, OwnedFile } from '@agentmesh/agent/internal';
 import type { Bus, ObjectPieces, StoredPiece } from '@agentmesh/bus';
 import type { FoundFile } from '@agentmesh/protocol';
-import { addVersion, changeManifest, discarded, manifestKey, readManifest, versionsIn } from './manifest.ts';
+import {
+  addVersion,
+  changeManifest,
+  discarded,
+  manifestKey,
+  readManifest,
+  versionsIn,
+  withdrawVersion,
+} from './manifest.ts';
 import { storedVersion } from './mesh-artifact-service.ts';
-import { type FileBuckets, purgeObjects, removeVersions } from './remove-objects.ts';
+import { type FileBuckets, purgeObjects } from './remove-objects.ts';
 
 /** An upload of a file by a service. */
 export interface Upload {
@@ -29,20 +37,25 @@ export class Uploads {
   }
 
   /**
-   * Makes the pieces of an upload the next version of its file. A repetition returns the same version.
+   * Makes the pieces of an upload the next version of its file. A repetition returns the same version. `isNew` is false
+   * when the version may have been there before.
    *
    * @throws MeshError `failed_precondition` for other pieces than those that are stored, and for a discarded upload
    */
-  async save(upload: Upload, pieces: ObjectPieces, about: ArtifactAbout): Promise<number> {
+  async save(
+    upload: Upload,
+    pieces: ObjectPieces,
+    about: ArtifactAbout,
+  ): Promise<{ version: number; isNew: boolean }> {
     const { owner, filename } = upload.file;
     manifestKey(owner);
     const id = objectOf(upload);
     const { objects, records } = this.#buckets;
     await objects.complete(id, pieces, { about: JSON.stringify(about) });
-    const version = await addVersion(records, owner, filename, id);
-    if ((await objects.pieceCount(id)) === pieces.count) return version;
+    const saved = await addVersion(records, owner, filename, id);
+    if ((await objects.pieceCount(id)) === pieces.count && (await objects.info(id))) return saved;
     // Another keeper has discarded the upload meanwhile.
-    await removeVersions(this.#buckets, owner, new Set([id]));
+    if (saved.isNew) await this.withdraw(upload);
     throw discarded(filename);
   }
 
@@ -61,17 +74,12 @@ export class Uploads {
     if (isDiscarded) await purgeObjects(this.#buckets, owner, [id]);
   }
 
-  /**
-   * Removes what an upload has stored, and its version. A version of a file of the user stays when a later one is
-   * there, because the later one keeps its number.
-   */
-  async remove(upload: Upload): Promise<void> {
-    const { owner } = upload.file;
+  /** Removes the version that an upload has just become, whose number nobody knows yet. */
+  async withdraw(upload: Upload): Promise<void> {
+    const { owner, filename } = upload.file;
     const id = objectOf(upload);
-    const isOverwritten = (await this.#ids(upload.file)).slice(0, -1).includes(id);
-    if (owner.sessionId !== undefined || !isOverwritten)
-      await removeVersions(this.#buckets, owner, new Set([id]));
-    await this.discard(upload);
+    if (await withdrawVersion(this.#buckets.records, owner, filename, id))
+      await purgeObjects(this.#buckets, owner, [id]);
   }
 
   /** Returns a version, by default the latest. */
@@ -88,7 +96,13 @@ export class Uploads {
     return id === undefined ? undefined : await this.#buckets.objects.piece(id, from);
   }
 
-  async #ids({ owner, filename }: { owner: ArtifactOwner; filename: string }): Promise<string[]> {
+  async #ids({
+    owner,
+    filename,
+  }: {
+    owner: ArtifactOwner;
+    filename: string;
+  }): Promise<(string | undefined)[]> {
     const { manifest } = await readManifest(this.#buckets.records, manifestKey(owner));
     return versionsIn(manifest, filename);
   }

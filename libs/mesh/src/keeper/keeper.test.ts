@@ -1,7 +1,8 @@
+import { createHash, randomUUID } from 'node:crypto';
 import { InMemorySessionService } from '@agentmesh/agent';
 import { artifactServiceConformance } from '@agentmesh/agent/conformance';
 import { overrideSessions } from '@agentmesh/agent/internal';
-import { pieceBytes, subjects } from '@agentmesh/protocol';
+import { MeshError, pieceBytes, subjects } from '@agentmesh/protocol';
 import { describe, expect, it } from 'vitest';
 import { MeshArtifactService } from '../artifacts/mesh-artifact-service.ts';
 import { MeshKeeperArtifacts } from '../artifacts/mesh-keeper-artifacts.ts';
@@ -11,6 +12,7 @@ import { serveKeeper } from './serve-keeper.ts';
 
 const names = subjects();
 const ref = { appName: 'app', userId: 'u', sessionId: 's' };
+const aboutText = { mimeType: 'text/plain', customMetadata: {}, part: {} };
 
 /** A keeper for which an agent has work in every session, and every session exists until it is told otherwise. */
 async function startOpenKeeper() {
@@ -29,8 +31,15 @@ async function startOpenKeeper() {
   });
   const serving = await serveKeeper({ ...mesh, sessions });
   const direct = new MeshArtifactService(mesh.bus, names.artifactBucket);
-  const service = new MeshKeeperArtifacts((await connect('agent_writer')).bus, names);
-  return { serving, direct, service, store, objects: mesh.bus.objects(names.artifactBucket) };
+  const { bus } = await connect('agent_writer');
+  const service = new MeshKeeperArtifacts(bus, names);
+  const ask = async (request: object) => {
+    const frames = await Array.fromAsync(bus.request(names.keeper(bus.service), request));
+    const last = frames.at(-1);
+    if (last?.type !== 'result') throw MeshError.from(last);
+    return last.data as { place?: number; version?: number };
+  };
+  return { serving, direct, service, store, ask, objects: mesh.bus.objects(names.artifactBucket) };
 }
 
 artifactServiceConformance('through a keeper', async () => {
@@ -96,20 +105,45 @@ describe('a file through a keeper', () => {
     await serving.stop();
   });
 
-  it('keeps its number when a later version of a file of the user is there', async () => {
-    const { serving, direct, service, store } = await startOpenKeeper();
+  it('that is taken back leaves the numbers of the other versions as they are', async () => {
+    const { serving, direct, service, store, objects } = await startOpenKeeper();
     const file = { ...ref, filename: 'user:f' };
+    await direct.saveArtifact({ ...file, artifact: { text: 'zero' } });
     let count = 0;
     store.onRead = async () => {
       count += 1;
       if (count === 1) return;
-      await direct.saveArtifact({ ...file, artifact: { text: 'later' } });
+      expect(await direct.saveArtifact({ ...file, artifact: { text: 'two' } })).toBe(2);
       store.hasSession = false;
     };
-    const saving = service.saveArtifact({ ...file, artifact: { text: 'first' } });
+    const saving = service.saveArtifact({ ...file, artifact: { text: 'one' } });
     await expect(saving).rejects.toMatchObject({ code: 'permission_denied' });
-    expect(await direct.loadArtifact({ ...file, version: 0 })).toEqual({ text: 'first' });
-    expect(await direct.loadArtifact({ ...file, version: 1 })).toEqual({ text: 'later' });
+    expect(await direct.listVersions(file)).toEqual([0, 2]);
+    for (const reader of [direct, Object.assign(store, { hasSession: true }) && service]) {
+      expect(await reader.loadArtifact({ ...file, version: 1 })).toBeUndefined();
+      expect(await reader.loadArtifact(file)).toEqual({ text: 'two' });
+    }
+    expect(await objects.ids()).toHaveLength(2);
+    await direct.deleteArtifact(file);
+    expect(await objects.ids()).toEqual([]);
+    await serving.stop();
+  });
+
+  it('stays when its request comes again after the work and the session are gone', async () => {
+    const { serving, direct, store, ask } = await startOpenKeeper();
+    const place = { app: ref.appName, user: ref.userId, session: ref.sessionId, filename: 'user:f' };
+    const bytes = Buffer.from('text');
+    const upload = randomUUID();
+    const written = await ask({ do: 'write', ...place, upload, index: 0, bytes: bytes.toString('base64') });
+    const digest = createHash('sha256').update(bytes).digest('base64url');
+    const pieces = { count: 1, first: written.place, size: bytes.length, digest };
+    const save = { do: 'save', ...place, upload, pieces, about: aboutText };
+    expect(await ask(save)).toEqual({ version: 0 });
+    store.hasSession = false;
+    await expect(ask(save)).rejects.toMatchObject({ code: 'permission_denied' });
+    store.hasWork = false;
+    await expect(ask(save)).rejects.toMatchObject({ code: 'permission_denied' });
+    expect(await direct.loadArtifact({ ...ref, filename: 'user:f' })).toEqual({ text: 'text' });
     await serving.stop();
   });
 });

@@ -88,27 +88,55 @@ async function* handle(keeper: Keeper, message: IncomingRequest): AsyncGenerator
   const service = readKeeperSubject(message.subject);
   const request = parse(keeperRequestSchema, message.json(), `the request of ${service} for files`);
   const isAtWork = await hasWork(keeper.mesh.sessions, service, refOf(request));
-  const data = isAtWork ? await answer(keeper, service, request) : undefined;
-  const isKept = await settleUpload(keeper, service, request, isAtWork);
-  if (data === undefined || !isKept) throw noWork(keeper, service, request);
+  const data = isUpload(request)
+    ? await store(keeper, service, request, isAtWork)
+    : isAtWork && (await answer(keeper, request));
+  if (!data) throw noWork(keeper, service, request);
   yield { type: 'result', data };
 }
 
+type UploadRequest = Extract<KeeperRequest, { do: 'write' | 'save' }>;
+
+function isUpload(request: KeeperRequest): request is UploadRequest {
+  return request.do === 'write' || request.do === 'save';
+}
+
 /**
- * Removes what an upload has stored when it may not go on. Nobody else would: the deletion of a session or a user
- * finds no upload that is under way. Returns false when the session was deleted while the request was at work.
+ * Stores a part of an upload. Returns undefined when the upload may not go on, because the work of the service or the
+ * session is over; then removes what the upload has stored. Nobody else would: the deletion of a session or a user
+ * finds no upload that is under way. A version that an earlier request has stored stays.
  */
-async function settleUpload(
+async function store(
   { mesh, uploads }: Keeper,
   service: string,
-  request: KeeperRequest,
+  request: UploadRequest,
   isAtWork: boolean,
-): Promise<boolean> {
-  if (request.do !== 'write' && request.do !== 'save') return true;
-  const isKept = await mesh.sessions.users.hasSession(refOf(request));
-  if (!isKept) await uploads.remove(uploadOf(service, request));
-  else if (!isAtWork) await uploads.discard(uploadOf(service, request));
-  return isKept;
+): Promise<KeeperAnswer<'write' | 'save'> | undefined> {
+  const upload = {
+    service,
+    file: fileOf({ ...refOf(request), filename: request.filename }),
+    upload: request.upload,
+  };
+  const stored = isAtWork ? await storePart(uploads, upload, request) : undefined;
+  // The session may have been deleted while the request was at work.
+  if (stored && (await mesh.sessions.users.hasSession(refOf(request)))) return stored.answer;
+  if (stored?.isNewVersion) await uploads.withdraw(upload);
+  else await uploads.discard(upload);
+  return undefined;
+}
+
+async function storePart(
+  uploads: Uploads,
+  upload: Upload,
+  request: UploadRequest,
+): Promise<{ answer: KeeperAnswer<'write' | 'save'>; isNewVersion: boolean }> {
+  if (request.do === 'write') {
+    const bytes = Buffer.from(request.bytes, 'base64');
+    const place = await uploads.write(upload, request.index, bytes);
+    return { answer: { place }, isNewVersion: false };
+  }
+  const { version, isNew } = await uploads.save(upload, request.pieces, request.about);
+  return { answer: { version }, isNewVersion: isNew };
 }
 
 function noWork(
@@ -125,8 +153,7 @@ function noWork(
 
 async function answer(
   { files, uploads }: Keeper,
-  service: string,
-  request: KeeperRequest,
+  request: Exclude<KeeperRequest, UploadRequest>,
 ): Promise<KeeperAnswer<KeeperRequest['do']>> {
   if (request.do === 'names') return { names: await files.listArtifactKeys(refOf(request)) };
   const ref = { ...refOf(request), filename: request.filename };
@@ -140,12 +167,6 @@ async function answer(
       return found(uploads, ref, request.version);
     case 'read':
       return await read(uploads, ref, request);
-    case 'write': {
-      const bytes = Buffer.from(request.bytes, 'base64');
-      return { place: await uploads.write(uploadOf(service, request), request.index, bytes) };
-    }
-    case 'save':
-      return { version: await uploads.save(uploadOf(service, request), request.pieces, request.about) };
   }
 }
 
@@ -164,11 +185,6 @@ async function read(
   if (!piece) return { bytes: '', next: from };
   const { buffer, byteOffset, length } = piece.bytes;
   return { bytes: Buffer.from(buffer, byteOffset, length).toString('base64'), next: piece.next };
-}
-
-function uploadOf(service: string, request: Extract<KeeperRequest, { do: 'write' | 'save' }>): Upload {
-  const { filename, upload } = request;
-  return { service, file: fileOf({ ...refOf(request), filename }), upload };
 }
 
 function refOf({ app, user, session }: KeeperRequest) {
