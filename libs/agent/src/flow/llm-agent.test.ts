@@ -106,21 +106,42 @@ describe('an LLM agent', () => {
     expect(event && getFunctionResponses(event)[0]?.response).toEqual(response);
   });
 
-  it('tells the model about state that JSON cannot hold, and keeps the other state', async () => {
-    const { llm } = await scriptedModel({ calls: [{ name: 'give', args: {} }] }, { text: 'ok' });
-    const give = new FunctionTool({
-      name: 'give',
-      description: 'gives',
-      execute: (_input, context) => context?.state.update({ good: 1, bad: () => 1 }),
-    });
-    const { say } = await chat(new LlmAgent({ name: 'root', model: llm, tools: [give] }));
-    const [, event, answer] = await say('go');
-    expect(event && getFunctionResponses(event)[0]?.response).toEqual({
-      error: 'tool give failed: its state "bad" is not JSON: it is a function () => 1',
-    });
-    expect(event?.actions.stateDelta).toEqual({ good: 1 });
-    expect(answer?.content?.parts).toEqual([{ text: 'ok' }]);
-  });
+  it.each<[string, (context: Context) => unknown, string]>([
+    ['a tool', () => ({}), 'its state "bad" is not JSON: it is a function () => 1'],
+    [
+      'a generator',
+      async function* () {
+        yield 1;
+      },
+      'its state "bad" is not JSON: it is a function () => 1',
+    ],
+    ['a tool that throws', () => Promise.reject(new Error('boom')), 'boom'],
+    [
+      'a generator that throws',
+      // biome-ignore lint/correctness/useYield: it fails at once.
+      async function* () {
+        throw new Error('boom');
+      },
+      'boom',
+    ],
+  ])(
+    'tells the model about state of %s that JSON cannot hold, and keeps the other state',
+    async (_what, work, error) => {
+      const { llm } = await scriptedModel({ calls: [{ name: 'give', args: {} }] }, { text: 'ok' });
+      const give = tool('give', (_args, context) => {
+        context?.state.update({ good: 1, bad: () => 1, worse: new Map() });
+        return context && work(context);
+      });
+      const { say } = await chat(new LlmAgent({ name: 'root', model: llm, tools: [give] }));
+      const events = await say('go');
+      const [event, answer] = events.slice(-2);
+      expect(event && getFunctionResponses(event)[0]?.response).toEqual({
+        error: `tool give failed: ${error}`,
+      });
+      expect(event?.actions.stateDelta).toEqual({ good: 1 });
+      expect(answer?.content?.parts).toEqual([{ text: 'ok' }]);
+    },
+  );
 
   it.each<[string, Record<string, unknown>, RegExp]>([
     ['a missing argument', {}, /missing parameter "city"/],

@@ -123,10 +123,15 @@ async function beginTool(
 ): Promise<ToolWork> {
   const { abortSignal } = context;
   const running = beginUnder(carrier, () => tool.runAsync({ args, toolContext: context }));
-  const result = await unlessAborted(running, abortSignal);
-  if (isGenerator(result)) return progressOf(tool, result, context);
-  checkState(context);
-  return firstWord(tool, result);
+  try {
+    const result = await unlessAborted(running, abortSignal);
+    if (isGenerator(result)) return progressOf(tool, result, context);
+    checkState(context);
+    return firstWord(tool, result);
+  } catch (thrown) {
+    dropUnfitState(context);
+    throw thrown;
+  }
 }
 
 async function* progressOf(
@@ -142,6 +147,9 @@ async function* progressOf(
       else if (step.value instanceof FirstWord) return firstWord(tool, step.value.result);
       else return { response: wrapResult(step.value), isLastWord: true };
     }
+  } catch (thrown) {
+    dropUnfitState(context);
+    throw thrown;
   } finally {
     // The caller does not wait for the generator's end, because a generator that hangs would never end.
     Promise.resolve(result.return?.()).catch(() => {});
@@ -187,19 +195,26 @@ function wrapResult(result: unknown): Json {
   return isObject ? { ...json } : { result: json };
 }
 
+/** Refuses state that JSON cannot hold. */
+function checkState(context: Context): void {
+  const [unfit] = dropUnfitState(context);
+  if (unfit !== undefined) throw unfit;
+}
+
 /**
- * Refuses state that JSON cannot hold, and takes it back: otherwise the commit of the call's event would fail, and with
+ * Takes state back that JSON cannot hold, and returns the reasons: the commit of the call's event would fail, and with
  * it the run.
  */
-function checkState({ actions: { stateDelta } }: Context): void {
-  for (const [key, value] of Object.entries(stateDelta)) {
+function dropUnfitState({ actions: { stateDelta } }: Context): unknown[] {
+  return Object.entries(stateDelta).flatMap(([key, value]) => {
     try {
       asJson(value, `its state ${JSON.stringify(key)}`);
+      return [];
     } catch (error) {
       delete stateDelta[key];
-      throw error;
+      return [error];
     }
-  }
+  });
 }
 
 /** Writes a value of a tool as JSON. @throws TypeError: the mistake is not one of the model's arguments */
