@@ -93,10 +93,9 @@ describe('an LLM agent', () => {
     ['nothing', undefined, { result: null }],
     ['an object', { a: { b: 1 } }, { a: { b: 1 } }],
     ['a date', new Date(0), { result: '1970-01-01T00:00:00.000Z' }],
-    ['a big integer', 1n, { error: 'tool give failed: its result is not JSON: it is a bigint 1' }],
-    ['a map in it', { a: new Map() }, { error: 'tool give failed: its result is not JSON: "a" is a Map' }],
-    ['no number', { a: [Number.NaN] }, { error: expect.stringContaining('"0" is a number NaN') }],
-    ['an error', new Error('no'), { error: expect.stringContaining('throw it') }],
+    ['a big integer', 1n, { error: expect.stringContaining('BigInt') }],
+    ['missing values and no number', { a: undefined, b: [undefined, Number.NaN] }, { b: [null, null] }],
+    ['a map', new Map(), { error: expect.stringContaining('a Map') }],
   ])('passes %s of a tool to the model as an object', async (_what, value, response) => {
     const { llm } = await scriptedModel({ calls: [{ name: 'give', args: {} }] }, { text: 'ok' });
     const { say } = await chat(

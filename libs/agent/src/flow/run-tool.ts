@@ -187,9 +187,12 @@ function isGenerator(value: unknown): value is AsyncIterator<unknown> | Iterator
  * model, the log and every process see this JSON form.
  */
 function wrapResult(result: unknown): Json {
-  if (result instanceof Error)
-    throw new TypeError('it returned an Error, which JSON cannot hold; throw it, or return a plain object');
-  const text = asJson(result, 'its result');
+  if (result instanceof Map || result instanceof Set || result instanceof Error) {
+    throw new TypeError(
+      `it returned a ${result.constructor.name}, which JSON cannot hold; return a plain object`,
+    );
+  }
+  const text = JSON.stringify(result);
   const json: unknown = text === undefined ? null : JSON.parse(text);
   const isObject = typeof json === 'object' && json !== null && !Array.isArray(json);
   return isObject ? { ...json } : { result: json };
@@ -208,22 +211,14 @@ function checkState(context: Context): void {
 function dropUnfitState({ actions: { stateDelta } }: Context): unknown[] {
   return Object.entries(stateDelta).flatMap(([key, value]) => {
     try {
-      asJson(value, `its state ${JSON.stringify(key)}`);
+      toJson(value, `its state ${JSON.stringify(key)}`);
       return [];
-    } catch (error) {
+    } catch (cause) {
       delete stateDelta[key];
-      return [error];
+      // Not the error of `toJson`: the mistake is not one of the model's arguments.
+      return [new TypeError(MeshError.from(cause).message, { cause })];
     }
   });
-}
-
-/** Writes a value of a tool as JSON. @throws TypeError: the mistake is not one of the model's arguments */
-function asJson(value: unknown, what: string): string | undefined {
-  try {
-    return toJson(value, what);
-  } catch (error) {
-    throw new TypeError(MeshError.from(error).message, { cause: error });
-  }
 }
 
 /** Makes the failure report of a tool, for the operator of the process. */
