@@ -7,13 +7,18 @@ import { createServer } from 'node:net';
 const lowest = 12_000;
 const highest = 32_000;
 
+/** The ports that this process has tried: the one for whom a port was may not listen on it yet, or not at the moment. */
+const tried = new Set<number>();
+
 /**
- * Returns a loopback port that was free a moment ago. Another process may take it first; then the caller must
- * try again.
+ * Returns a loopback port that was free a moment ago, and that this process was not given before. Another process may
+ * take it first; then the caller must try again.
  */
 export async function freePort(): Promise<number> {
   for (let attempt = 0; attempt < 100; attempt += 1) {
     const port = lowest + Math.floor(Math.random() * (highest - lowest));
+    if (tried.has(port)) continue;
+    tried.add(port);
     if (await isFree(port)) return port;
   }
   throw new Error(`no free port between ${lowest} and ${highest} on 127.0.0.1 after 100 tries`);
