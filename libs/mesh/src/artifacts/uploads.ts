@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import type { ArtifactAbout, ArtifactOwner, OwnedFile } from '@agentmesh/agent/internal';
+import type { ArtifactAbout, OwnedFile } from '@agentmesh/agent/internal';
 import type { Bus, ObjectPieces, StoredPiece } from '@agentmesh/bus';
 import type { FoundFile } from '@agentmesh/protocol';
 import {
@@ -96,13 +96,7 @@ export class Uploads {
     return id === undefined ? undefined : await this.#buckets.objects.piece(id, from);
   }
 
-  async #ids({
-    owner,
-    filename,
-  }: {
-    owner: ArtifactOwner;
-    filename: string;
-  }): Promise<(string | undefined)[]> {
+  async #ids({ owner, filename }: OwnedFile): Promise<(string | undefined)[]> {
     const { manifest } = await readManifest(this.#buckets.records, manifestKey(owner));
     return versionsIn(manifest, filename);
   }
