@@ -1,36 +1,52 @@
 import { defineConfig } from 'vitest/config';
+import { TimesReporter } from './test/tiers/times-reporter.ts';
 
-const integration = ['**/*.int.test.ts', 'test/**/*.test.ts'];
+/** Tests of `npm run test:long` alone: they kill servers, wait for hours to pass, or start dozens of processes. */
+const long = '**/*.long.test.ts';
 const packages = 'test/packages/**/*.test.ts';
+const simulation = 'test/sim/**/*.test.ts';
+/** Tests of the repository itself, which need no server. */
+const ofRepository = 'test/{architecture,rooms,docs}.test.ts';
 const never = ['**/node_modules/**'];
+const limits = { testTimeout: 60_000, hookTimeout: 60_000 };
 
 export default defineConfig({
   test: {
     // Most tests wait more than they work. Vitest would take one worker on a machine with two cores.
     maxWorkers: 2,
+    reporters: [new TimesReporter(), 'default'],
     projects: [
       {
         test: {
           name: 'unit',
           // Half of the time went into loading the same modules for each file; no unit test leaves anything behind in them.
           isolate: false,
-          include: [
-            'libs/**/*.test.ts',
-            'services/**/*.test.ts',
-            'deploy/**/*.test.ts',
-            'test/{architecture,rooms}.test.ts',
-            'test/docs.test.ts',
-          ],
-          exclude: [...never, '**/*.int.test.ts'],
+          include: ['libs/**/*.test.ts', 'services/**/*.test.ts', 'deploy/**/*.test.ts', ofRepository],
+          exclude: [...never, '**/*.int.test.ts', long],
+        },
+      },
+      {
+        test: {
+          name: 'simulation',
+          include: [simulation],
+          exclude: [...never, '**/*.int.test.ts', long],
+          testTimeout: 300_000,
         },
       },
       {
         test: {
           name: 'integration',
-          include: integration,
-          exclude: [...never, 'test/{architecture,rooms}.test.ts', 'test/docs.test.ts', packages],
-          testTimeout: 60_000,
-          hookTimeout: 60_000,
+          include: ['**/*.int.test.ts', 'test/**/*.test.ts'],
+          exclude: [...never, long, simulation, ofRepository],
+          ...limits,
+        },
+      },
+      {
+        test: {
+          name: 'long',
+          include: [long],
+          exclude: [...never, packages],
+          ...limits,
         },
       },
       {
@@ -40,8 +56,7 @@ export default defineConfig({
           exclude: never,
           // One build and one registry for all files.
           globalSetup: 'test/packages/publish.setup.ts',
-          testTimeout: 60_000,
-          hookTimeout: 60_000,
+          ...limits,
         },
       },
     ],

@@ -1,4 +1,5 @@
 import { busName } from '@agentmesh/mesh';
+import { casesOfTier } from '@agentmesh/testing/tiers';
 import type { NatsConnection } from '@nats-io/transport-node';
 import { describe, expect, it } from 'vitest';
 import {
@@ -135,7 +136,7 @@ function isItemOf(user: string, subject: string): boolean {
 
 const isOf = (name: string, subject: string) => subject.split('.').includes(name);
 
-const forms: Form[] = ['file', 'JWT'];
+const forms = casesOfTier<Form>(['JWT', 'file']);
 
 describe.each(forms)('behind the borders of the accounts in the %s form', (form) => {
   it('a user hears nothing by ">" but the news and requests that are meant for it', async () => {

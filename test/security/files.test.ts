@@ -1,6 +1,7 @@
 import { connectNats } from '@agentmesh/bus';
 import { MeshArtifactService } from '@agentmesh/mesh';
 import { header } from '@agentmesh/protocol';
+import { casesOfTier } from '@agentmesh/testing/tiers';
 import { headers, type NatsConnection } from '@nats-io/transport-node';
 import { describe, expect, it } from 'vitest';
 import { type Form, names, startStage, users } from './stage.fixture.ts';
@@ -36,7 +37,7 @@ async function succeeds(
   }
 }
 
-const forms: Form[] = ['file', 'JWT'];
+const forms = casesOfTier<Form>(['JWT', 'file']);
 
 describe.each(forms)('with accounts in the %s form', (form) => {
   it('only the gateway and keepers reach the buckets of files', async () => {

@@ -12,6 +12,7 @@ import {
 import { cardSchema, type Event, header } from '@agentmesh/protocol';
 import { createLogger } from '@agentmesh/service';
 import { until } from '@agentmesh/testing';
+import { casesOfTier } from '@agentmesh/testing/tiers';
 import { describe, expect, it } from 'vitest';
 import { type Form, names, type Stage, startStage } from './stage.fixture.ts';
 
@@ -65,7 +66,7 @@ async function watchRun(stage: Stage, owners: AsyncDisposableStack) {
   return { sessions, session, stock, weather, heard, lines, all, end, tell, began };
 }
 
-const forms: Form[] = ['file', 'JWT'];
+const forms = casesOfTier<Form>(['JWT', 'file']);
 
 describe.each(forms)('with accounts in the %s form', (form) => {
   it('an agent of another app adds nothing to a run, and does not end it', async () => {

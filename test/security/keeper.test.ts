@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto';
 import { createEvent } from '@agentmesh/agent';
 import { connectNats } from '@agentmesh/bus';
 import { MeshArtifactService, MeshKeeperArtifacts } from '@agentmesh/mesh';
+import { casesOfTier } from '@agentmesh/testing/tiers';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type KeeperStage, startKeeperStage } from './keeper.fixture.ts';
 import { type Form, names, users } from './stage.fixture.ts';
@@ -46,7 +47,7 @@ async function allowed(artifacts: MeshKeeperArtifacts, ref: typeof file): Promis
 }
 
 const all = Object.keys(uses);
-const forms: Form[] = ['file', 'JWT'];
+const forms = casesOfTier<Form>(['JWT', 'file']);
 
 describe.each(forms)('files through a keeper, with accounts in the %s form', (form) => {
   let mesh: KeeperStage;

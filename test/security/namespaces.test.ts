@@ -3,6 +3,7 @@ import { connectNats, provision } from '@agentmesh/bus';
 import { busName, clientManifest, gatewayManifest, natsAccounts, provisionUser } from '@agentmesh/mesh';
 import { subjects } from '@agentmesh/protocol';
 import { startNats } from '@agentmesh/testing/servers';
+import { casesOfTier } from '@agentmesh/testing/tiers';
 import { connect, credsAuthenticator, type NatsConnection } from '@nats-io/transport-node';
 import { describe, expect, it } from 'vitest';
 import { startResolverStage } from '../resolver.fixture.ts';
@@ -66,58 +67,61 @@ function subjectsOf(namespace: Namespace): string[] {
   ];
 }
 
-describe.each<Form>(['file', 'JWT'])('two meshes on one NATS, with accounts in the %s form', (form) => {
-  it('see nothing of each other, and work', async () => {
-    await using two = await startTwo(form);
-    await using owners = new AsyncDisposableStack();
-    const { url } = two;
-    const open = async (namespace: Namespace, user: string): Promise<NatsConnection> => {
-      const inboxPrefix = subjects(namespace).inboxPrefix(user);
-      const options = optionsOf(two.login(namespace, user));
-      const connection = await connect({ servers: url, inboxPrefix, ...options });
-      owners.defer(() => connection.close());
-      return connection;
-    };
-    for (const namespace of namespaces) {
-      const login = two.login(namespace, provisionUser);
-      await provision({ url, ...login, namespace, agents: [agent], tools: [], storage: 'memory' });
-    }
-    // The operator may listen to everything in its account.
-    const operator = await open('shop', provisionUser);
-    const heard: string[] = [];
-    const asked: Namespace[] = [];
-    operator.subscribe('>', { callback: (_error, { subject }) => void heard.push(subject) });
-    const serve = async (namespace: Namespace) => {
-      const service = `agent_${agent}`;
-      const login = two.login(namespace, service);
-      const bus = owners.use(await connectNats({ url, service, namespace, ...login }));
-      await bus.serve(subjects(namespace).agentAsk(agent), async function* () {
-        asked.push(namespace);
-        yield { type: 'result', data: { from: namespace } };
-      });
-    };
-    for (const namespace of namespaces) await serve(namespace);
-    await operator.flush();
-    heard.length = 0;
-    for (const user of users) {
-      const intruder = await open('mesh', user);
-      for (const subject of subjectsOf('shop')) intruder.publish(subject, 'intruder');
-      await intruder.flush();
-    }
-    for (const namespace of namespaces) {
-      const login = two.login(namespace, 'client');
-      await using client = await connectNats({ url, service: 'client', namespace, cards: false, ...login });
-      const frames = await Array.fromAsync(client.request(subjects(namespace).agentAsk(agent), {}));
-      expect(frames.at(-1)).toMatchObject({ data: { from: namespace } });
-    }
-    await operator.flush();
-    expect(heard).toEqual([]);
-    expect(asked).toEqual(namespaces);
-    const streams = (await operator.request('$JS.API.STREAM.NAMES', '{}')).json<{ streams: string[] }>();
-    expect(streams.streams.filter((name) => !/^(?:\w+_)?SHOP_/.test(name))).toEqual([]);
-    expect(streams.streams.length).toBeGreaterThan(5);
-  });
-});
+describe.each(casesOfTier<Form>(['JWT', 'file']))(
+  'two meshes on one NATS, with accounts in the %s form',
+  (form) => {
+    it('see nothing of each other, and work', async () => {
+      await using two = await startTwo(form);
+      await using owners = new AsyncDisposableStack();
+      const { url } = two;
+      const open = async (namespace: Namespace, user: string): Promise<NatsConnection> => {
+        const inboxPrefix = subjects(namespace).inboxPrefix(user);
+        const options = optionsOf(two.login(namespace, user));
+        const connection = await connect({ servers: url, inboxPrefix, ...options });
+        owners.defer(() => connection.close());
+        return connection;
+      };
+      for (const namespace of namespaces) {
+        const login = two.login(namespace, provisionUser);
+        await provision({ url, ...login, namespace, agents: [agent], tools: [], storage: 'memory' });
+      }
+      // The operator may listen to everything in its account.
+      const operator = await open('shop', provisionUser);
+      const heard: string[] = [];
+      const asked: Namespace[] = [];
+      operator.subscribe('>', { callback: (_error, { subject }) => void heard.push(subject) });
+      const serve = async (namespace: Namespace) => {
+        const service = `agent_${agent}`;
+        const login = two.login(namespace, service);
+        const bus = owners.use(await connectNats({ url, service, namespace, ...login }));
+        await bus.serve(subjects(namespace).agentAsk(agent), async function* () {
+          asked.push(namespace);
+          yield { type: 'result', data: { from: namespace } };
+        });
+      };
+      for (const namespace of namespaces) await serve(namespace);
+      await operator.flush();
+      heard.length = 0;
+      for (const user of users) {
+        const intruder = await open('mesh', user);
+        for (const subject of subjectsOf('shop')) intruder.publish(subject, 'intruder');
+        await intruder.flush();
+      }
+      for (const namespace of namespaces) {
+        const login = two.login(namespace, 'client');
+        await using client = await connectNats({ url, service: 'client', namespace, cards: false, ...login });
+        const frames = await Array.fromAsync(client.request(subjects(namespace).agentAsk(agent), {}));
+        expect(frames.at(-1)).toMatchObject({ data: { from: namespace } });
+      }
+      await operator.flush();
+      expect(heard).toEqual([]);
+      expect(asked).toEqual(namespaces);
+      const streams = (await operator.request('$JS.API.STREAM.NAMES', '{}')).json<{ streams: string[] }>();
+      expect(streams.streams.filter((name) => !/^(?:\w+_)?SHOP_/.test(name))).toEqual([]);
+      expect(streams.streams.length).toBeGreaterThan(5);
+    });
+  },
+);
 
 it('two meshes with one namespace are refused', () => {
   const mesh = { services: few, password: () => 'x' };

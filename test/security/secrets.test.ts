@@ -8,6 +8,7 @@ import {
   type SecretUse,
   subjects,
 } from '@agentmesh/protocol';
+import { casesOfTier } from '@agentmesh/testing/tiers';
 import { Redis } from 'ioredis';
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import { type KeeperStage, startKeeperStage } from './keeper.fixture.ts';
@@ -42,7 +43,7 @@ const others: [string, SecretUse][] = [
 ];
 const refusal = { code: 'permission_denied' };
 const text = 'the secret of ann';
-const forms: Form[] = ['file', 'JWT'];
+const forms = casesOfTier<Form>(['JWT', 'file']);
 
 describe.each(forms)('credentials through a keeper, with accounts in the %s form', (form) => {
   let mesh: KeeperStage;

@@ -11,12 +11,13 @@ import {
 import { cardSchema, type DeadLetter } from '@agentmesh/protocol';
 import { createLogger } from '@agentmesh/service';
 import { until } from '@agentmesh/testing';
+import { casesOfTier } from '@agentmesh/testing/tiers';
 import { headers } from '@nats-io/transport-node';
 import { describe, expect, it } from 'vitest';
 import { type Form, names, readContents, type Stage, startStage, users } from './stage.fixture.ts';
 import { rightsOf } from './targets.fixture.ts';
 
-const forms: Form[] = ['file', 'JWT'];
+const forms = casesOfTier<Form>(['JWT', 'file']);
 /** The beginnings of subjects that are stored nowhere, or in the buckets of files, which few services use. */
 const notStored = ['$JS.', '$SRV.', '_', `$KV.${names.artifactBucket}.`, `$O.${names.artifactBucket}.`];
 const flooder = 'agent_stock_agent';

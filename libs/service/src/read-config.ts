@@ -27,6 +27,7 @@ export const toolVariables: readonly string[] = [
   'MESH_REDIS_BIN',
   'MESH_TEST_ACCOUNTS',
   'MESH_TEST_SERVERS',
+  'MESH_TEST_TIER',
 ];
 
 function unknownVariables(knownNames: readonly string[], env: NodeJS.ProcessEnv): ConfigProblem[] {

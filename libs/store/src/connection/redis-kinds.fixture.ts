@@ -11,6 +11,7 @@ import {
   startRedisCluster,
   startRedisSentinel,
 } from '@agentmesh/testing';
+import { casesOfTier } from '@agentmesh/testing/tiers';
 import { afterAll, beforeAll, describe } from 'vitest';
 import { commandsOf } from '../commands.ts';
 import { provisionRedis } from '../functions.ts';
@@ -74,9 +75,9 @@ const byName = ['--cluster-announce-hostname', 'localhost', '--cluster-preferred
 
 const asUser = (url: string) => url.replace('//', `//${account}@`);
 
-/** Registers tests for each kind of Redis, which is started once for all of them. */
+/** Registers tests for each kind of Redis of the tier, which is started once for all of them. */
 export function onEachRedis(tests: (redis: () => RunningRedis) => void): void {
-  describe.each(redisKinds)('on $name', ({ start }) => {
+  describe.each(casesOfTier(redisKinds))('on $name', ({ start }) => {
     let running: RunningRedis;
     beforeAll(async () => {
       running = await start();
