@@ -1,12 +1,14 @@
 import { defineConfig } from 'vitest/config';
 import { TimesReporter } from './test/tiers/times-reporter.ts';
 
-/** Tests of `npm run test:long` alone: they kill servers, wait for hours to pass, or start dozens of processes. */
+/** Tests without servers that take more than a second. */
+const slow = '**/*.slow.test.ts';
+/** Tests of `npm run test:long` alone: they kill servers, wait for real time-outs, or start dozens of processes. */
 const long = '**/*.long.test.ts';
 const packages = 'test/packages/**/*.test.ts';
 const simulation = 'test/sim/**/*.test.ts';
 /** Tests of the repository itself, which need no server. */
-const ofRepository = 'test/{architecture,rooms,docs}.test.ts';
+const ofRepository = 'test/{architecture,rooms,docs,tiers/times}.test.ts';
 const never = ['**/node_modules/**'];
 const limits = { testTimeout: 60_000, hookTimeout: 60_000 };
 
@@ -22,9 +24,10 @@ export default defineConfig({
           // Half of the time went into loading the same modules for each file; no unit test leaves anything behind in them.
           isolate: false,
           include: ['libs/**/*.test.ts', 'services/**/*.test.ts', 'deploy/**/*.test.ts', ofRepository],
-          exclude: [...never, '**/*.int.test.ts', long],
+          exclude: [...never, '**/*.int.test.ts', slow, long],
         },
       },
+      { test: { name: 'slow', isolate: false, include: [slow], exclude: never, ...limits } },
       {
         test: {
           name: 'simulation',
@@ -37,7 +40,7 @@ export default defineConfig({
         test: {
           name: 'integration',
           include: ['**/*.int.test.ts', 'test/**/*.test.ts'],
-          exclude: [...never, long, simulation, ofRepository],
+          exclude: [...never, slow, long, simulation, ofRepository],
           ...limits,
         },
       },

@@ -1,6 +1,5 @@
-// npm run demo | start | test | test:unit | bench | mesh | build | release | check | generate: installs missing
-// parts, then runs the command with Node 24. Plain JavaScript for Node >= 20, because it runs before anything
-// is installed.
+// npm run demo | start | test | …: installs missing parts, then runs the command with Node 24. Plain JavaScript for
+// Node >= 20, because it runs before anything is installed.
 import { existsSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -10,6 +9,11 @@ import { provideServers, provideTestPrograms } from './servers.mjs';
 
 const root = join(dirname(fileURLToPath(import.meta.url)), '..', '..');
 const { node, bin } = tools(root);
+
+/** The option of `npm test` that writes the times of the tiers into CONTRIBUTING.md. */
+const writeTimes = '--write-times';
+/** The projects of vitest that `npm test` runs. The others belong to `npm run test:long`. */
+const tiers = ['unit', 'slow', 'simulation', 'integration'];
 
 /**
  * The commands. `servers` is none, local (programs or Docker, which tests stop and kill), or any (also the
@@ -37,13 +41,23 @@ const commands = {
     // Most tests wait more than they work.
     run: (args, env) => vitest(['--project', 'unit', '--maxWorkers=4', ...args], env),
   },
-  'test:servers': { servers: 'local', run: (args, env) => runNode(['test/servers/main.ts', ...args], env) },
+  'test:long': {
+    servers: 'local',
+    async run(args, env) {
+      await provideTestPrograms();
+      return runNode(['test/long/main.ts', ...args], env);
+    },
+  },
   test: {
     servers: 'local',
     async run(args, env) {
       await provideTestPrograms();
       await check(env);
-      return vitest(args, env);
+      const writes = args.includes(writeTimes);
+      return vitest(
+        [...tiers.flatMap((name) => ['--project', name]), ...args.filter((word) => word !== writeTimes)],
+        writes ? { ...env, MESH_TEST_TIMES: 'write' } : env,
+      );
     },
   },
 };

@@ -12,6 +12,7 @@ import {
   startScriptedGemini,
   until,
 } from '@agentmesh/testing';
+import { isLongTier } from '@agentmesh/testing/tiers';
 import { connect } from '@nats-io/transport-node';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { natsLogin } from '../nats-login.ts';
@@ -106,41 +107,49 @@ async function storedPieces(): Promise<number> {
 const rssOf = (pid: number) => Number(execFileSync('ps', ['-o', 'rss=', '-p', `${pid}`])) * 1024;
 
 describe('artifacts on the mesh', () => {
-  it('of 300 MB are loaded and saved by a tool in another process, and no process grows by half of them', async () => {
-    const session = await client.createSession('archive');
-    // The first call loads and compiles code, which must not be measured.
-    await upload(session, 'small', 20);
-    await client.events('archive', session, 'copy small');
-    const [keeper] = mesh.keepers;
-    const before = rssOf(mesh.gateway.pid);
-    const keeperBefore = rssOf(keeper?.pid ?? 0);
-    const sent = await upload(session, 'large', 300);
-    expect(sent.about).toMatchObject({ version: 0, size: 300 * mebibyte, mimeType: 'video/mp4' });
-    const result = copied(await client.events('archive', session, 'copy large'));
-    expect(result).toMatchObject({ version: 0, size: 300 * mebibyte, sha256: sent.sha256 });
-    const got = await download(session, 'copy_large');
-    expect(got.sha256).toBe(sent.sha256);
-    expect(got.headers.get('content-type')).toBe('video/mp4');
-    expect(got.headers.get('content-length')).toBe(String(300 * mebibyte));
-    expect(result.rise).toBeLessThan(10 * mebibyte);
-    // These hold garbage, too.
-    expect(rssOf(mesh.gateway.pid) - before).toBeLessThan(150 * mebibyte);
-    expect(rssOf(keeper?.pid ?? 0) - keeperBefore).toBeLessThan(150 * mebibyte);
-  }, 240_000);
+  it.runIf(isLongTier())(
+    'of 300 MB are loaded and saved by a tool in another process, and no process grows by half of them',
+    async () => {
+      const session = await client.createSession('archive');
+      // The first call loads and compiles code, which must not be measured.
+      await upload(session, 'small', 20);
+      await client.events('archive', session, 'copy small');
+      const [keeper] = mesh.keepers;
+      const before = rssOf(mesh.gateway.pid);
+      const keeperBefore = rssOf(keeper?.pid ?? 0);
+      const sent = await upload(session, 'large', 300);
+      expect(sent.about).toMatchObject({ version: 0, size: 300 * mebibyte, mimeType: 'video/mp4' });
+      const result = copied(await client.events('archive', session, 'copy large'));
+      expect(result).toMatchObject({ version: 0, size: 300 * mebibyte, sha256: sent.sha256 });
+      const got = await download(session, 'copy_large');
+      expect(got.sha256).toBe(sent.sha256);
+      expect(got.headers.get('content-type')).toBe('video/mp4');
+      expect(got.headers.get('content-length')).toBe(String(300 * mebibyte));
+      expect(result.rise).toBeLessThan(10 * mebibyte);
+      // These hold garbage, too.
+      expect(rssOf(mesh.gateway.pid) - before).toBeLessThan(150 * mebibyte);
+      expect(rssOf(keeper?.pid ?? 0) - keeperBefore).toBeLessThan(150 * mebibyte);
+    },
+    240_000,
+  );
 
-  it('go on at another keeper when one dies in the middle of a file', async () => {
-    const session = await client.createSession('archive');
-    const sent = await upload(session, 'film', 40);
-    const [first] = mesh.keepers;
-    await mesh.start('keeper');
-    const before = await storedPieces();
-    const copying = client.events('archive', session, 'copy film');
-    await until(async () => (await storedPieces()) > before + 20, { what: 'a part of the file' });
-    await first?.kill();
-    expect(await storedPieces()).toBeLessThan(before + 320);
-    expect(copied(await copying)).toMatchObject({ version: 0, sha256: sent.sha256 });
-    expect((await download(session, 'copy_film')).sha256).toBe(sent.sha256);
-  }, 120_000);
+  it.runIf(isLongTier())(
+    'go on at another keeper when one dies in the middle of a file',
+    async () => {
+      const session = await client.createSession('archive');
+      const sent = await upload(session, 'film', 40);
+      const [first] = mesh.keepers;
+      await mesh.start('keeper');
+      const before = await storedPieces();
+      const copying = client.events('archive', session, 'copy film');
+      await until(async () => (await storedPieces()) > before + 20, { what: 'a part of the file' });
+      await first?.kill();
+      expect(await storedPieces()).toBeLessThan(before + 320);
+      expect(copied(await copying)).toMatchObject({ version: 0, sha256: sent.sha256 });
+      expect((await download(session, 'copy_film')).sha256).toBe(sent.sha256);
+    },
+    120_000,
+  );
 
   it('name the problem of a wrong request', async () => {
     const session = await client.createSession('archive');

@@ -15,6 +15,7 @@ import {
   until,
 } from '@agentmesh/testing';
 import { type SignInServer, startSignInServer } from '@agentmesh/testing/sign-in-server';
+import { isLongTier } from '@agentmesh/testing/tiers';
 import { connect, type NatsConnection } from '@nats-io/transport-node';
 import { Redis } from 'ioredis';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
@@ -285,27 +286,30 @@ describe('a sign-in for a tool in a process of its own', () => {
 });
 
 describe('a sign-in for a tool in the process of its agent', () => {
-  it('is asked for again, and its code is not sent again, when the process is killed while it redeems it', async () => {
-    const user = 'eve';
-    const session = await client.createSession('diary_app', user);
-    const asked = await client.events('diary_app', session, 'What is on?', { userId: user });
-    const { newMessage } = await signIn(asked, user);
-    auth.answers = 'hold';
-    const answering = client.events('diary_app', session, '', { userId: user, newMessage });
-    await until(() => auth.tokenRequests.length === 1, { what: 'the code to be sent' });
-    await processOf('diary').kill();
-    auth.answers = 'send';
-    running.push(await mesh.start(diaryService));
-    const again = await answering;
-    expect(questionIn(again)?.id).not.toBe(questionIn(asked)?.id);
-    expect(auth.tokenRequests).toHaveLength(1);
-    const second = await signIn(again, user);
-    const answered = await client.events('diary_app', session, '', {
-      userId: user,
-      newMessage: second.newMessage,
-    });
-    expect(briefs(answered)).toEqual(['{"status":200,"sub":"eve"}', 'done']);
-  });
+  it.runIf(isLongTier())(
+    'is asked for again, and its code is not sent again, when the process is killed while it redeems it',
+    async () => {
+      const user = 'eve';
+      const session = await client.createSession('diary_app', user);
+      const asked = await client.events('diary_app', session, 'What is on?', { userId: user });
+      const { newMessage } = await signIn(asked, user);
+      auth.answers = 'hold';
+      const answering = client.events('diary_app', session, '', { userId: user, newMessage });
+      await until(() => auth.tokenRequests.length === 1, { what: 'the code to be sent' });
+      await processOf('diary').kill();
+      auth.answers = 'send';
+      running.push(await mesh.start(diaryService));
+      const again = await answering;
+      expect(questionIn(again)?.id).not.toBe(questionIn(asked)?.id);
+      expect(auth.tokenRequests).toHaveLength(1);
+      const second = await signIn(again, user);
+      const answered = await client.events('diary_app', session, '', {
+        userId: user,
+        newMessage: second.newMessage,
+      });
+      expect(briefs(answered)).toEqual(['{"status":200,"sub":"eve"}', 'done']);
+    },
+  );
 
   it('is not needed when the application signs in for itself', async () => {
     const session = await client.createSession('diary_app', 'lee');

@@ -1,12 +1,12 @@
-import { writeFileSync } from 'node:fs';
-import { relative } from 'node:path';
+import { readFileSync, writeFileSync } from 'node:fs';
+import { join, relative } from 'node:path';
 import type { Reporter, TestModule, Vitest } from 'vitest/node';
 import { slowFiles } from './slow-files.ts';
-import { type FileTime, tierTable, timesReport } from './times.ts';
+import { type FileTime, timesReport, withTierTable } from './times.ts';
 
 /**
- * Prints the time of each tier and the slowest files at the end of a run. With `MESH_TEST_TIMES=<file>`, writes the
- * table of the tiers into that file.
+ * Prints the time of each tier and the slowest files at the end of a run. With `MESH_TEST_TIMES=write`, also writes
+ * the table of the tiers into CONTRIBUTING.md.
  */
 export class TimesReporter implements Reporter {
   #root = '';
@@ -32,7 +32,8 @@ export class TimesReporter implements Reporter {
     });
     const wallMs = performance.now() - this.#beganAt;
     console.log(timesReport(files, wallMs, slowFiles));
-    const table = process.env.MESH_TEST_TIMES;
-    if (table) writeFileSync(table, tierTable(files, wallMs));
+    if (process.env.MESH_TEST_TIMES !== 'write') return;
+    const page = join(this.#root, 'CONTRIBUTING.md');
+    writeFileSync(page, withTierTable(readFileSync(page, 'utf8'), files, wallMs));
   }
 }

@@ -12,7 +12,7 @@ const shown = 20;
 const seconds = (ms: number) => `${(ms / 1_000).toFixed(1)} s`;
 
 /** The tiers whose files must be fast: those of `npm test`. */
-const fastTiers = ['unit', 'simulation', 'integration'];
+const fastTiers = ['unit', 'slow', 'simulation', 'integration'];
 
 /**
  * Returns the lines for the end of a run: the slowest files, the time of each tier, and the slow files for which
@@ -40,13 +40,24 @@ export function timesReport(
   return `${lines.join('\n')}\n`;
 }
 
-/** Returns the rows of the table of tiers, in Markdown. */
-export function tierTable(files: readonly FileTime[], wallMs: number): string {
+const begin = '<!-- times: npm test -- --write-times -->';
+const end = '<!-- end of times -->';
+
+/** Returns a page in Markdown with the times of this run between its marks. @throws Error for a page without them */
+export function withTierTable(page: string, files: readonly FileTime[], wallMs: number): string {
+  const [before, rest] = page.split(begin);
+  const after = rest?.split(end)[1];
+  if (before === undefined || after === undefined) throw new Error(`the page has no ${begin} and ${end}`);
   const rows = tiersOf(files).map(
     ({ tier, count, tests, ms }) => `| ${tier} | ${count} | ${tests} | ${Math.round(ms / 1_000)} |`,
   );
-  const head = ['| tier | files | tests | sum of the times of the files, s |', '| --- | --: | --: | --: |'];
-  return [...head, ...rows, '', `By the clock: ${Math.round(wallMs / 1_000)} s.`, ''].join('\n');
+  const table = [
+    '| tier | files | tests | sum of the times of its files, s |',
+    '| --- | --: | --: | --: |',
+    ...rows,
+  ];
+  const clock = `By the clock ${Math.round(wallMs / 1_000)} s, with two files at a time.`;
+  return [`${before}${begin}`, '', ...table, '', clock, '', `${end}${after}`].join('\n');
 }
 
 function tiersOf(files: readonly FileTime[]) {

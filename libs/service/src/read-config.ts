@@ -28,6 +28,7 @@ export const toolVariables: readonly string[] = [
   'MESH_TEST_ACCOUNTS',
   'MESH_TEST_SERVERS',
   'MESH_TEST_TIER',
+  'MESH_TEST_TIMES',
 ];
 
 function unknownVariables(knownNames: readonly string[], env: NodeJS.ProcessEnv): ConfigProblem[] {

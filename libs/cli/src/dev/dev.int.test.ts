@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { connectNats } from '@agentmesh/bus';
 import { endProcess, until } from '@agentmesh/testing';
+import { isLongTier } from '@agentmesh/testing/tiers';
 import { afterEach, describe, expect, it } from 'vitest';
 import { jsonOf, linesOf } from '../commands.fixture.ts';
 import { makeProject } from '../project.fixture.ts';
@@ -34,132 +35,141 @@ describe('agentmesh dev', () => {
     dev = undefined;
   });
 
-  it('runs each service as a process, and starts again what changed, crashed, came and went', async () => {
-    dev = new Dev(
-      await makeProject(),
-      ['--servers', 'local', '--replicas', 'helper=2', '--replicas', 'helpr=2'],
-      {
-        MESH_ACK_WAIT_MS: '3000',
-        MESH_DATA_DIR: '/nowhere',
-        MESH_ADK_WEB: '1',
-      },
-    );
-    const { root } = dev.project;
-    await dev.prints(/the mesh is running[\s\S]*apps {5}helper/);
-    const [, webUi = ''] = await dev.prints(/web UI {3}(\S+)/);
-    expect(await (await fetch(webUi)).text()).toContain('Agent Development Kit Dev UI');
-    expect(dev.output).toContain(
-      '--replicas names helpr, which is no service of the project; did you mean helper?',
-    );
-    expect([...dev.output.matchAll(/• helper runs/g)]).toHaveLength(2);
-    expect(await dev.ask('What time is it in Tokyo?')).toMatch(/^In Tokyo it is \d\d:/);
-    // Commands find the mesh by its context file.
-    const place = { env: { PATH: process.env.PATH }, cwd: join(root, 'agents') };
-    expect(await linesOf(place, ['ask', 'helper', 'What time is it in Paris?'])).toEqual([
-      expect.stringMatching(/^In Paris it is/),
-    ]);
-    expect((await linesOf(place, ['ls'])).join('\n')).toMatch(
-      /agent {2}helper {2}0\.1\.0 .* replicas: 2 {2}requests: 0 {2}runs: 2 {2}errors: 0 .*\ntool {2}get_time {2}0\.1\.0 .* requests: 2/,
-    );
-    expect((await linesOf(place, ['doctor'])).at(-1)).toBe('no problem was found');
-    const logs = await linesOf(place, ['logs', 'get_time', '--lines', '2']);
-    expect(logs).toHaveLength(2);
-    expect(logs[1]).toMatch(/INFO {2}tool_get_time: call ended .*outcome=completed/);
-    await expect(linesOf(place, ['logs', 'get_tme'])).rejects.toThrow('did you mean get_time?');
-    const { mode } = await stat(join(root, '.agentmesh/context.json'));
-    expect((mode & 0o777).toString(8)).toBe('600');
+  it.runIf(isLongTier())(
+    'runs each service as a process, and starts again what changed, crashed, came and went',
+    async () => {
+      dev = new Dev(
+        await makeProject(),
+        ['--servers', 'local', '--replicas', 'helper=2', '--replicas', 'helpr=2'],
+        {
+          MESH_ACK_WAIT_MS: '3000',
+          MESH_DATA_DIR: '/nowhere',
+          MESH_ADK_WEB: '1',
+        },
+      );
+      const { root } = dev.project;
+      await dev.prints(/the mesh is running[\s\S]*apps {5}helper/);
+      const [, webUi = ''] = await dev.prints(/web UI {3}(\S+)/);
+      expect(await (await fetch(webUi)).text()).toContain('Agent Development Kit Dev UI');
+      expect(dev.output).toContain(
+        '--replicas names helpr, which is no service of the project; did you mean helper?',
+      );
+      expect([...dev.output.matchAll(/• helper runs/g)]).toHaveLength(2);
+      expect(await dev.ask('What time is it in Tokyo?')).toMatch(/^In Tokyo it is \d\d:/);
+      // Commands find the mesh by its context file.
+      const place = { env: { PATH: process.env.PATH }, cwd: join(root, 'agents') };
+      expect(await linesOf(place, ['ask', 'helper', 'What time is it in Paris?'])).toEqual([
+        expect.stringMatching(/^In Paris it is/),
+      ]);
+      expect((await linesOf(place, ['ls'])).join('\n')).toMatch(
+        /agent {2}helper {2}0\.1\.0 .* replicas: 2 {2}requests: 0 {2}runs: 2 {2}errors: 0 .*\ntool {2}get_time {2}0\.1\.0 .* requests: 2/,
+      );
+      expect((await linesOf(place, ['doctor'])).at(-1)).toBe('no problem was found');
+      const logs = await linesOf(place, ['logs', 'get_time', '--lines', '2']);
+      expect(logs).toHaveLength(2);
+      expect(logs[1]).toMatch(/INFO {2}tool_get_time: call ended .*outcome=completed/);
+      await expect(linesOf(place, ['logs', 'get_tme'])).rejects.toThrow('did you mean get_time?');
+      const { mode } = await stat(join(root, '.agentmesh/context.json'));
+      expect((mode & 0o777).toString(8)).toBe('600');
 
-    // A service joins, and leaves, with a login of its own.
-    const [joined] = (await jsonOf(place, ['join', 'rate', '--kind', 'tool', '--show'])) as [
-      { creds: string; variables: { NATS_URL: string }; rights: { subject: string }[]; notes: string[] },
-    ];
-    expect(joined.rights.map(({ subject }) => subject)).toContain('$KV.MESH_CARDS.tool.rate');
-    expect(joined.notes).toEqual(["no agent calls rate yet; an agent does with remoteTool('rate')"]);
-    const login = {
-      url: joined.variables.NATS_URL,
-      service: 'tool_rate',
-      credsFile: joined.creds,
-      cards: false,
-    };
-    const rate = await connectNats(login);
-    await expect(Array.fromAsync(rate.request('mesh.v1.tool.get_time.call', {}))).rejects.toMatchObject({
-      code: 'permission_denied',
-    });
-    await rate.announce({ kind: 'tool', name: 'rate', declaration: { name: 'rate' } });
-    expect(await linesOf(place, ['revoke', 'rate'])).toHaveLength(1);
-    await expect(connectNats(login)).rejects.toThrow();
-    await rate[Symbol.asyncDispose]();
+      // A service joins, and leaves, with a login of its own.
+      const [joined] = (await jsonOf(place, ['join', 'rate', '--kind', 'tool', '--show'])) as [
+        { creds: string; variables: { NATS_URL: string }; rights: { subject: string }[]; notes: string[] },
+      ];
+      expect(joined.rights.map(({ subject }) => subject)).toContain('$KV.MESH_CARDS.tool.rate');
+      expect(joined.notes).toEqual(["no agent calls rate yet; an agent does with remoteTool('rate')"]);
+      const login = {
+        url: joined.variables.NATS_URL,
+        service: 'tool_rate',
+        credsFile: joined.creds,
+        cards: false,
+      };
+      const rate = await connectNats(login);
+      await expect(Array.fromAsync(rate.request('mesh.v1.tool.get_time.call', {}))).rejects.toMatchObject({
+        code: 'permission_denied',
+      });
+      await rate.announce({ kind: 'tool', name: 'rate', declaration: { name: 'rate' } });
+      expect(await linesOf(place, ['revoke', 'rate'])).toHaveLength(1);
+      await expect(connectNats(login)).rejects.toThrow();
+      await rate[Symbol.asyncDispose]();
 
-    // The tool alone starts again when its file changes.
-    const before = { tool: pidOf(dev.output, 'get_time'), agent: pidOf(dev.output, 'helper') };
-    const hasKeys = async (pid: number) =>
-      (await readFile(`/proc/${pid}/environ`, 'utf8')).includes('CREDENTIAL_KEYS=');
-    expect(await Promise.all([before.tool, before.agent].map(hasKeys))).toEqual([false, false]);
-    expect(await hasKeys(pidOf(dev.output, 'keeper'))).toBe(true);
-    const tool = join(root, 'tools/get_time/tool.ts');
-    const text = await readFile(tool, 'utf8');
-    let from = dev.output.length;
-    await writeFile(
-      tool,
-      text.replace("status: 'success', city,", "status: 'success', city: city.toUpperCase(),"),
-    );
-    await dev.prints(/• get_time runs \(pid/, from);
-    expect(dev.output.slice(from)).not.toContain('• helper runs');
-    expect(isAlive(before.tool)).toBe(false);
-    expect(isAlive(before.agent)).toBe(true);
-    await until(
-      async () => /^In TOKYO it is/.test((await dev?.ask('What time is it in Tokyo?')) ?? ''),
-      patience,
-    );
+      // The tool alone starts again when its file changes.
+      const before = { tool: pidOf(dev.output, 'get_time'), agent: pidOf(dev.output, 'helper') };
+      const hasKeys = async (pid: number) =>
+        (await readFile(`/proc/${pid}/environ`, 'utf8')).includes('CREDENTIAL_KEYS=');
+      expect(await Promise.all([before.tool, before.agent].map(hasKeys))).toEqual([false, false]);
+      expect(await hasKeys(pidOf(dev.output, 'keeper'))).toBe(true);
+      const tool = join(root, 'tools/get_time/tool.ts');
+      const text = await readFile(tool, 'utf8');
+      let from = dev.output.length;
+      await writeFile(
+        tool,
+        text.replace("status: 'success', city,", "status: 'success', city: city.toUpperCase(),"),
+      );
+      await dev.prints(/• get_time runs \(pid/, from);
+      expect(dev.output.slice(from)).not.toContain('• helper runs');
+      expect(isAlive(before.tool)).toBe(false);
+      expect(isAlive(before.agent)).toBe(true);
+      await until(
+        async () => /^In TOKYO it is/.test((await dev?.ask('What time is it in Tokyo?')) ?? ''),
+        patience,
+      );
 
-    // A definition that cannot be read leaves the old process at work.
-    from = dev.output.length;
-    await writeFile(tool, 'export const broken = ;');
-    await dev.prints(/• .*tool\.ts cannot be read/, from);
-    expect(await dev.ask('What time is it in Paris?')).toMatch(/^In PARIS it is/);
-    from = dev.output.length;
-    await writeFile(tool, text);
-    await dev.prints(/• get_time runs \(pid/, from);
+      // A definition that cannot be read leaves the old process at work.
+      from = dev.output.length;
+      await writeFile(tool, 'export const broken = ;');
+      await dev.prints(/• .*tool\.ts cannot be read/, from);
+      expect(await dev.ask('What time is it in Paris?')).toMatch(/^In PARIS it is/);
+      from = dev.output.length;
+      await writeFile(tool, text);
+      await dev.prints(/• get_time runs \(pid/, from);
 
-    // A crashed process comes back.
-    from = dev.output.length;
-    const crashed = pidOf(dev.output.slice(dev.output.lastIndexOf('• get_time runs')), 'get_time');
-    process.kill(crashed, 'SIGKILL');
-    await dev.prints(
-      /• get_time \(pid \d+\) ended: SIGKILL; it is started again in 0\.5 s[\s\S]*• get_time runs/,
-      from,
-    );
+      // A crashed process comes back.
+      from = dev.output.length;
+      const crashed = pidOf(dev.output.slice(dev.output.lastIndexOf('• get_time runs')), 'get_time');
+      process.kill(crashed, 'SIGKILL');
+      await dev.prints(
+        /• get_time \(pid \d+\) ended: SIGKILL; it is started again in 0\.5 s[\s\S]*• get_time runs/,
+        from,
+      );
 
-    // A new service is started, and one that is removed is stopped.
-    from = dev.output.length;
-    await linesOf({ env: { PATH: process.env.PATH }, cwd: root }, ['add', 'tool', 'echo']);
-    await dev.prints(/• echo runs \(pid/, from);
-    from = dev.output.length;
-    await rm(join(root, 'tools/echo'), { recursive: true });
-    await dev.prints(/• echo is stopped/, from);
+      // A new service is started, and one that is removed is stopped.
+      from = dev.output.length;
+      await linesOf({ env: { PATH: process.env.PATH }, cwd: root }, ['add', 'tool', 'echo']);
+      await dev.prints(/• echo runs \(pid/, from);
+      from = dev.output.length;
+      await rm(join(root, 'tools/echo'), { recursive: true });
+      await dev.prints(/• echo is stopped/, from);
 
-    // A tool in Python is a process like the others.
-    from = dev.output.length;
-    await linesOf({ env: { PATH: process.env.PATH }, cwd: root }, ['add', 'tool', 'convert', '--python']);
-    await dev.prints(/• convert runs \(pid/, from);
-    const { NATS_URL: url = '', MESH_NATS_CREDS: credsFile = '' } = await dev.variables();
-    const bus = await connectNats({ url, service: 'provision', credsFile, cards: false });
-    const call = async () => {
-      const frames = await Array.fromAsync(bus.request('mesh.v1.tool.convert.call', { args: { text: 'a' } }));
-      return frames.at(-1);
-    };
-    expect(await call()).toMatchObject({ data: { response: { status: 'success', text: 'a' } } });
-    const python = join(root, 'tools/convert/tool.py');
-    from = dev.output.length;
-    await writeFile(python, (await readFile(python, 'utf8')).replace('"text": text', '"text": text.upper()'));
-    await dev.prints(/• convert runs \(pid/, from);
-    expect(await call()).toMatchObject({ data: { response: { text: 'A' } } });
-    await bus[Symbol.asyncDispose]();
+      // A tool in Python is a process like the others.
+      from = dev.output.length;
+      await linesOf({ env: { PATH: process.env.PATH }, cwd: root }, ['add', 'tool', 'convert', '--python']);
+      await dev.prints(/• convert runs \(pid/, from);
+      const { NATS_URL: url = '', MESH_NATS_CREDS: credsFile = '' } = await dev.variables();
+      const bus = await connectNats({ url, service: 'provision', credsFile, cards: false });
+      const call = async () => {
+        const frames = await Array.fromAsync(
+          bus.request('mesh.v1.tool.convert.call', { args: { text: 'a' } }),
+        );
+        return frames.at(-1);
+      };
+      expect(await call()).toMatchObject({ data: { response: { status: 'success', text: 'a' } } });
+      const python = join(root, 'tools/convert/tool.py');
+      from = dev.output.length;
+      await writeFile(
+        python,
+        (await readFile(python, 'utf8')).replace('"text": text', '"text": text.upper()'),
+      );
+      await dev.prints(/• convert runs \(pid/, from);
+      expect(await call()).toMatchObject({ data: { response: { text: 'A' } } });
+      await bus[Symbol.asyncDispose]();
 
-    expect(await readFile(join(root, '.agentmesh/logs/get_time.log'), 'utf8')).toContain('"msg":"started"');
-    expect(await dev.stop()).toBe(0);
-    await until(async () => (await processesOf(root)).length === 0, { ...patience, what: 'no process' });
-  }, 300_000);
+      expect(await readFile(join(root, '.agentmesh/logs/get_time.log'), 'utf8')).toContain('"msg":"started"');
+      expect(await dev.stop()).toBe(0);
+      await until(async () => (await processesOf(root)).length === 0, { ...patience, what: 'no process' });
+    },
+    300_000,
+  );
 
   it('runs everything in one process when there are no servers', async () => {
     dev = new Dev(await makeProject(), ['--servers', 'none', '--json', '--level', 'warn'], {
