@@ -3,6 +3,7 @@ import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
 import { promisify } from 'node:util';
+import { casesOfTier } from '@agentmesh/testing/tiers';
 import { describe, expect, it, onTestFinished } from 'vitest';
 
 /** The folder with programs as people write them for ADK. */
@@ -10,10 +11,11 @@ const programs = join(import.meta.dirname, 'idioms');
 
 const require = createRequire(import.meta.url);
 const compilerOf = (path: string) => join(dirname(require.resolve(`${path}/package.json`)), 'bin/tsc');
-const compilers = {
-  'TypeScript 5.9': compilerOf('typescript-5.9'),
-  'TypeScript 7': join(import.meta.dirname, '../../node_modules/typescript/bin/tsc'),
-};
+const fastCompiler = join(import.meta.dirname, '../../node_modules/typescript/bin/tsc');
+const compilers = casesOfTier([
+  ['TypeScript 7', fastCompiler],
+  ['TypeScript 5.9', compilerOf('typescript-5.9')],
+] as const);
 
 const options = {
   target: 'es2024',
@@ -48,7 +50,7 @@ async function compile(compiler: string, library: string, change = (text: string
   }
 }
 
-describe.each(Object.entries(compilers))('programs written for ADK, by %s', (_name, compiler) => {
+describe.each(compilers)('programs written for ADK, by %s', (_name, compiler) => {
   it.each(['@google/adk', '@agentmesh/agent'])('compile with %s', async (library) => {
     expect(await compile(compiler, library)).toBe('');
   });
@@ -56,7 +58,7 @@ describe.each(Object.entries(compilers))('programs written for ADK, by %s', (_na
 
 it('do not compile when they are wrong', async () => {
   const wrong = (text: string) => text.replaceAll('getOrCreateSession', 'getOrMakeSession');
-  const said = await compile(compilers['TypeScript 5.9'], '@agentmesh/agent', wrong);
+  const said = await compile(fastCompiler, '@agentmesh/agent', wrong);
   expect(said).toMatch(/sessions\.ts.* error TS2551: .*getOrMakeSession/);
   expect(said.trim().split('\n')).toHaveLength(1);
 });

@@ -53,7 +53,7 @@ export async function jsonOf(place: Place, words: readonly string[]): Promise<un
 /** The program `agentmesh`. */
 export const mainProgram = join(import.meta.dirname, 'main.ts');
 
-/** The end of a program: a process that does not end within 20 s is killed, and then has the exit code -1. */
+/** The end of a program: a process that does not end within 50 s is killed, and then has the exit code -1. */
 export interface Ended {
   exitCode: number;
   stdout: string;
@@ -67,7 +67,7 @@ export function runProgram(
   cwd = process.cwd(),
 ): Promise<Ended> {
   return new Promise((resolve) => {
-    const options = { cwd, env: { PATH: process.env.PATH, ...env }, timeout: 20_000 };
+    const options = { cwd, env: { PATH: process.env.PATH, ...env }, timeout: 50_000 };
     const child = execFile(process.execPath, [mainProgram, ...words], options, (_error, stdout, stderr) =>
       resolve({ exitCode: child.exitCode ?? -1, stdout, stderr }),
     );

@@ -9,6 +9,7 @@ import { connectNats } from '@agentmesh/bus';
 import { subjects } from '@agentmesh/protocol';
 import { pauseProcess } from '@agentmesh/testing';
 import { startNats } from '@agentmesh/testing/servers';
+import { casesOfTier } from '@agentmesh/testing/tiers';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { mainProgram as main, runProgram as run } from './commands.fixture.ts';
 import { groups } from './groups.ts';
@@ -71,21 +72,24 @@ describe('the operator command in its process', () => {
     expect(errors).toBe('');
   });
 
-  it.each([
-    [['ls']],
-    [['ask', 'helper', 'hi']],
-    [['doctor']],
-    [['streams', 'list']],
-    [['pending', 'list', '--all']],
-    [['sessions']],
-    [['user', 'export', 'app', 'ann', '/proc/agentmesh']],
-    [['join', 'x', '--kind', 'tool', '--keys', '/proc/agentmesh']],
-    [['accounts', 'list', '/proc/agentmesh']],
-    [['render', 'compose']],
-    [['dev']],
-    [['logs']],
-    [['rights', 'list', '/proc/agentmesh.json']],
-  ])('fails without a stack and without a warning of Node, also as JSON: %j', async (words) => {
+  // The first one alone in `npm test`: each case starts two processes.
+  it.each(
+    casesOfTier([
+      ['ls'],
+      ['ask', 'helper', 'hi'],
+      ['doctor'],
+      ['streams', 'list'],
+      ['pending', 'list', '--all'],
+      ['sessions'],
+      ['user', 'export', 'app', 'ann', '/proc/agentmesh'],
+      ['join', 'x', '--kind', 'tool', '--keys', '/proc/agentmesh'],
+      ['accounts', 'list', '/proc/agentmesh'],
+      ['render', 'compose'],
+      ['dev'],
+      ['logs'],
+      ['rights', 'list', '/proc/agentmesh.json'],
+    ]).map((words) => [words]),
+  )('fails without a stack and without a warning of Node, also as JSON: %j', async (words) => {
     const env = {
       ...{ NATS_URL: 'nats://127.0.0.1:1', REDIS_URL: 'redis://127.0.0.1:1' },
       MESH_GATEWAY_URL: 'http://127.0.0.1:2',

@@ -20,6 +20,7 @@ import { latestFunctionResponses, type ScriptedGemini, startScriptedGemini, unti
 import { connect, headers as natsHeaders } from '@nats-io/transport-node';
 import { Redis } from 'ioredis';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
+import { jsonOf } from '../../../libs/cli/src/commands.fixture.ts';
 import { loginVariables, natsLogin } from '../../nats-login.ts';
 import { lastText } from '../../rest-client.ts';
 import { deskApp, whoami } from '../caller/definitions.ts';
@@ -67,8 +68,8 @@ async function keys<T = unknown>(...words: string[]): Promise<T> {
     ...{ PATH: process.env.PATH, NATS_URL: mesh.natsUrl, ...loginVariables(mesh.login(provisionUser)) },
     REDIS_URL: mesh.redisUrlOf(provisionUser),
   };
-  const { stdout } = await run(process.execPath, [command, 'keys', ...words, '--json'], { env });
-  return JSON.parse(stdout) as T;
+  const [printed] = await jsonOf({ env }, ['keys', ...words]);
+  return printed as T;
 }
 
 /** Makes a key, and returns a function that sends requests with it. */
