@@ -22,12 +22,13 @@ const keptMs = 7 * 86_400_000;
 /** Time for which the counts of a canary are kept after its last run, in ms. */
 const keptCountsMs = 30 * 86_400_000;
 
-let lastTime = 0;
+const lastTimes = new WeakMap<RedisConnection, number>();
 
-/** Returns the time in ms. No two runs of this process have the same one, so that a page ends at one run. */
-function nextTime(): number {
-  lastTime = Math.max(Date.now(), lastTime + 0.001);
-  return lastTime;
+/** Returns the time in ms. No two runs of a connection have the same one, so that a page ends at one run. */
+function nextTime(connection: RedisConnection): number {
+  const time = Math.max(Date.now(), (lastTimes.get(connection) ?? 0) + 0.001);
+  lastTimes.set(connection, time);
+  return time;
 }
 
 /**
@@ -46,7 +47,7 @@ export async function noteRun(
     ...busyNote(keys, ref, { ofUser: onlyWaits }),
     ...listsOf(keys, appName),
     id: isLaterHop ? '' : invocationId,
-    time: nextTime().toFixed(3),
+    time: nextTime(connection).toFixed(3),
     place: `${encodeToken(userId)} ${encodeToken(sessionId)} ${agent}`,
     refresh: resume === undefined ? '' : '1',
     most: mostRecentRuns,
