@@ -12,6 +12,7 @@ import { connectRedis, type RedisConnection } from './connection/redis-connectio
 import { onEachRedis } from './connection/redis-kinds.fixture.ts';
 import { listWaitingUsers } from './list-waiting-users.ts';
 import { type RedisStore, storeOn } from './redis-store.ts';
+import { storeHost } from './store-host.fixture.ts';
 
 const box = createSecretBox(newCredentialKeys('first'));
 
@@ -67,6 +68,7 @@ onEachRedis((redis) => {
     await expect(listWaitingUsers({ url, caFile })).rejects.toThrow('use the user of the provisioning step');
   });
 
-  callResultsConformance(redis);
-  jobRecordsConformance(redis);
+  const host = storeHost(redis);
+  callResultsConformance(host);
+  jobRecordsConformance(host);
 });

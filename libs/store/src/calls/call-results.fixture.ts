@@ -2,18 +2,18 @@ import { createHash, randomUUID } from 'node:crypto';
 import { keys, maxPayloadBytes } from '@agentmesh/protocol';
 import { until } from '@agentmesh/testing';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { connectRedis, type RedisConnection } from '../connection/redis-connection.ts';
-import type { RunningRedis } from '../connection/redis-kinds.fixture.ts';
-import { connectRedisStore, type RedisStore } from '../redis-store.ts';
+import type { RedisConnection } from '../connection/redis-connection.ts';
+import type { RedisStore } from '../redis-store.ts';
+import type { StoreHost } from '../store-host.fixture.ts';
 
 /** Tests that `CallResults` must pass, on any Redis. */
-export function callResultsConformance(redis: () => RunningRedis): void {
+export function callResultsConformance(host: StoreHost): void {
   const prefix = `am:${randomUUID()}`;
   let store: RedisStore;
   let admin: RedisConnection;
   beforeAll(async () => {
-    store = await connectRedisStore({ ...redis().options, prefix });
-    admin = await connectRedis(redis().admin);
+    store = await host.openStore({ prefix });
+    admin = await host.openAdmin();
   });
   afterAll(async () => {
     await admin[Symbol.asyncDispose]();
@@ -124,7 +124,7 @@ export function callResultsConformance(redis: () => RunningRedis): void {
     }
 
     test('goes to one of 50 concurrent holders', async () => {
-      await using other = await connectRedisStore({ ...redis().options, prefix });
+      await using other = await host.openStore({ prefix });
       const { id } = call();
       const replies = await Promise.all(
         Array.from({ length: 50 }, (_, n) =>

@@ -1,18 +1,18 @@
 import { randomUUID } from 'node:crypto';
 import { keys, maxPayloadBytes, type ToolResult } from '@agentmesh/protocol';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { connectRedis, type RedisConnection } from '../connection/redis-connection.ts';
-import type { RunningRedis } from '../connection/redis-kinds.fixture.ts';
-import { connectRedisStore, type RedisStore } from '../redis-store.ts';
+import type { RedisConnection } from '../connection/redis-connection.ts';
+import type { RedisStore } from '../redis-store.ts';
+import type { StoreHost } from '../store-host.fixture.ts';
 
 /** Tests that `JobRecords` must pass, on any Redis. */
-export function jobRecordsConformance(redis: () => RunningRedis): void {
+export function jobRecordsConformance(host: StoreHost): void {
   let store: RedisStore;
   const prefix = `am:${randomUUID()}`;
   let admin: RedisConnection;
   beforeAll(async () => {
-    store = await connectRedisStore({ ...redis().options, prefix });
-    admin = await connectRedis(redis().admin);
+    store = await host.openStore({ prefix });
+    admin = await host.openAdmin();
   });
   afterAll(async () => {
     await admin[Symbol.asyncDispose]();
