@@ -21,7 +21,8 @@ import * as sessions from './sessions/scripts/session-scripts.ts';
 import * as takingAndCommits from './sessions/scripts/take-and-commit-script.ts';
 import * as taking from './sessions/scripts/take-script.ts';
 
-const modules = [
+/** The modules that define the scripts of the store. */
+export const scriptModules: readonly object[] = [
   calls,
   jobs,
   credentials,
@@ -42,7 +43,7 @@ const modules = [
 ];
 
 /** All scripts of the store. */
-export const allScripts: readonly Script[] = scriptsIn(modules);
+export const allScripts: readonly Script[] = scriptsIn(scriptModules);
 
 /** Returns the scripts among the exports of modules. The other exports are parts of Lua. */
 export function scriptsIn(modules: readonly object[]): Script[] {
