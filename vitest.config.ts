@@ -6,7 +6,7 @@ const slow = '**/*.slow.test.ts';
 /** Tests of `npm run test:long` alone: they kill servers, wait for real time-outs, or start dozens of processes. */
 const long = '**/*.long.test.ts';
 const packages = 'test/packages/**/*.test.ts';
-const simulation = 'test/sim/**/*.test.ts';
+const simulation = 'test/sim/**/!(*.int|*.long).test.ts';
 /** Tests of the repository itself, which need no server. */
 const ofRepository = 'test/{architecture,rooms,docs,tiers/times}.test.ts';
 const never = ['**/node_modules/**'];
@@ -32,7 +32,7 @@ export default defineConfig({
         test: {
           name: 'simulation',
           include: [simulation],
-          exclude: [...never, '**/*.int.test.ts', long],
+          exclude: never,
           testTimeout: 300_000,
         },
       },

@@ -1,5 +1,6 @@
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
+import { setTimeout as pause } from 'node:timers/promises';
 import { connectNats, openCanaries } from '@agentmesh/bus';
 import { type LocalMesh, launchMesh } from '@agentmesh/deploy/launch';
 import { type Sample, samples } from '@agentmesh/deploy/samples';
@@ -61,13 +62,14 @@ afterEach(async ({ task }) => {
   expect(failures.splice(0)).toEqual([]);
 });
 
-/** Talks to an app without a pause, as users do while an operator looks. */
+/** Talks to an app all the time, as users do while an operator looks. */
 async function keepTalking(signal: AbortSignal): Promise<void> {
   const client = restClient(mesh.gatewayUrl);
   while (!signal.aborted) {
     const session = await client.createSession('customer_app', 'busy');
     const userId = 'busy';
     await (await client.run('customer_app', session, 'My account is locked!', { userId })).text();
+    await pause(300);
   }
 }
 

@@ -1,3 +1,4 @@
+import { casesOfTier } from '@agentmesh/testing/tiers';
 import { Redis } from 'ioredis';
 import { expect, it } from 'vitest';
 import { startField } from '../field.ts';
@@ -6,21 +7,26 @@ import type { RedisKind } from './servers.ts';
 
 const services = ['agent_back_agent', 'agent_front_agent', 'gateway', 'tool_add_remote'];
 
-it.each<[AccountForm, RedisKind]>([
+const kinds: [AccountForm, RedisKind][] = [
   ['jwt', 'single'],
   ['file', 'sentinel'],
   ['none', 'cluster'],
-])('each process logs in to Redis as its own user, with accounts %s and Redis %s', async (accounts, kind) => {
-  await using field = await startField({
-    ...{ accounts, redisKind: kind, parts: ['front_agent', 'back_agent', 'add_remote'] },
-    ...{ replicas: 1, gateways: 1, ackWaitMs: 1_000, model: () => ({ text: 'done' }) },
-  });
-  const names = await Promise.all(field.redis.nodes.map(usersOn));
-  expect([...new Set(names.flat())].filter((name) => services.includes(name)).sort()).toEqual(services);
-  // The test itself is the only client with all rights.
-  for (const [at, each] of names.entries())
-    expect(each.filter((name) => name === 'default').length, `server ${at + 1}`).toBeLessThanOrEqual(1);
-});
+];
+
+it.each(casesOfTier(kinds))(
+  'each process logs in to Redis as its own user, with accounts %s and Redis %s',
+  async (accounts, kind) => {
+    await using field = await startField({
+      ...{ accounts, redisKind: kind, parts: ['front_agent', 'back_agent', 'add_remote'] },
+      ...{ replicas: 1, gateways: 1, ackWaitMs: 1_000, model: () => ({ text: 'done' }) },
+    });
+    const names = await Promise.all(field.redis.nodes.map(usersOn));
+    expect([...new Set(names.flat())].filter((name) => services.includes(name)).sort()).toEqual(services);
+    // The test itself is the only client with all rights.
+    for (const [at, each] of names.entries())
+      expect(each.filter((name) => name === 'default').length, `server ${at + 1}`).toBeLessThanOrEqual(1);
+  },
+);
 
 /** Returns the users of the clients of a server. Replicas and Sentinels are left out. */
 async function usersOn({ host, port }: { host: string; port: number }): Promise<string[]> {

@@ -4,6 +4,7 @@ import { mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promis
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
+import { isLongTier } from '@agentmesh/testing/tiers';
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import { jsonOf, linesOf } from '../commands.fixture.ts';
 import { makeProject, type Project } from '../project.fixture.ts';
@@ -36,7 +37,7 @@ describe('a new project', () => {
     expect(await run(project.root, 'node_modules/vitest/vitest.mjs', 'run')).toMatch(/1 passed/);
   });
 
-  it('takes agents, tools and workflows, and type-checks with all of them', async () => {
+  it.runIf(isLongTier())('takes agents, tools and workflows, and type-checks with all of them', async () => {
     expect(await linesOf(place, ['add', 'agent', 'trip_planner'])).toEqual([
       'wrote agents/trip_planner/agent.ts',
       'wrote agents/trip_planner/main.ts',
@@ -52,7 +53,7 @@ describe('a new project', () => {
     await run(project.root, 'node_modules/@biomejs/biome/bin/biome', 'lint', '--error-on-warnings');
   });
 
-  it('has lint that finds an import that nothing uses', async () => {
+  it.runIf(isLongTier())('has lint that finds an import that nothing uses', async () => {
     const file = join(project.root, 'tools/get_time/forgotten.ts');
     await writeFile(file, "import { readFile } from 'node:fs/promises';\n");
     onTestFinished(() => rm(file));
