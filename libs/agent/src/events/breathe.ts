@@ -23,6 +23,12 @@ async function pause(): Promise<void> {
   pausing = undefined;
 }
 
+/** Forgets the pauses so far, so that a simulation of several processes begins each time in the same state. */
+export function forgetPauses(): void {
+  lastPause = 0;
+  pausing = undefined;
+}
+
 /** Time that an aborted run gets to show that nothing is left to do in it, in ms. */
 export const endingMs = 250;
 

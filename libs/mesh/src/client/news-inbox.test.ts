@@ -8,10 +8,11 @@ const message = (subject: string, size = 0): Message => ({
   bytes: new Uint8Array(size),
   json: () => undefined,
 });
+const noLimit = () => ({ most: Number.POSITIVE_INFINITY, waiting: 0 });
 const nameOf = (news: News | 'silence' | 'closed') => (typeof news === 'string' ? news : news.subject);
 
 it('drops waiting news beyond its limit, except the kept ones, and asks for a read of the log', async () => {
-  const inbox = newsInbox(({ subject }) => subject === 'end', 10_000);
+  const inbox = newsInbox(({ subject }) => subject === 'end', noLimit(), 10_000);
   inbox.put(message('a', 4_000));
   inbox.put(message('end'));
   inbox.put(message('b', 4_000));
@@ -28,7 +29,7 @@ it('drops waiting news beyond its limit, except the kept ones, and asks for a re
 
 it('drops waiting news beyond the limit of all inboxes, which closing gives back', async () => {
   const shared = { most: 12_000, waiting: 0 };
-  const [slow, other] = [newsInbox(() => false, 10_000, shared), newsInbox(() => false, 10_000, shared)];
+  const [slow, other] = [newsInbox(() => false, shared, 10_000), newsInbox(() => false, shared, 10_000)];
   slow.put(message('a', 8_000));
   other.put(message('b', 4_000));
   expect(nameOf(await other.take(0))).toBe('look');
@@ -39,7 +40,7 @@ it('drops waiting news beyond the limit of all inboxes, which closing gives back
 });
 
 it('wakes a waiting reader when news come, and when it is closed', async () => {
-  const inbox = newsInbox(() => false);
+  const inbox = newsInbox(() => false, noLimit());
   const next = inbox.take(60_000);
   inbox.put('look');
   expect(await next).toBe('look');

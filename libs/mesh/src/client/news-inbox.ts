@@ -1,4 +1,5 @@
 import type { Message } from '@agentmesh/bus';
+import type { SharedLimit } from '../mesh/reader-limits.ts';
 
 /** Limit of the memory for news that wait for a slow reader, in bytes. */
 export const maxWaitingBytes = 4 * 1024 * 1024;
@@ -16,25 +17,15 @@ export interface NewsInbox {
   close(): void;
 }
 
-/** A limit that several inboxes share. */
-interface SharedLimit {
-  readonly most: number;
-  /** The bytes of the news that wait in these inboxes. */
-  waiting: number;
-}
-
-/** The limit of the memory for the news of all slow readers of the process. */
-const processLimit: SharedLimit = { most: 32 * 1024 * 1024, waiting: 0 };
-
 /**
- * Makes a queue with one reader and a limit of memory, beside the limit for all queues of the process. Beyond a limit
+ * Makes a queue with one reader and a limit of memory, beside the limit that it shares with others. Beyond a limit
  * all waiting messages are dropped, except the messages that `isKept` names, and the reader gets `look`: the log has
  * the committed events. Pieces of events are lost then.
  */
 export function newsInbox(
   isKept: (message: Message) => boolean,
+  shared: SharedLimit,
   maxBytes = maxWaitingBytes,
-  shared = processLimit,
 ): NewsInbox {
   let items: News[] = [];
   let bytes = 0;

@@ -36,7 +36,7 @@ export async function watchInvocation(
   { catchUp = false, ...options }: WatchOptions,
 ): Promise<Watch> {
   const { signal } = options;
-  const inbox = newsInbox(isEnd);
+  const inbox = newsInbox(isEnd, mesh.readerLimits.news);
   const fateOf = publisherCheck(mesh, ref.appName);
   const stopListening = await listenToRun(mesh, ref, {
     onMessage(message) {

@@ -5,11 +5,15 @@ import { openArtifacts } from '../artifacts/open-artifacts.ts';
 import { createCallCounts } from '../mesh/call-counts.ts';
 import type { Mesh } from '../mesh/mesh.ts';
 import { countSessionRead } from '../mesh/metrics.ts';
+import { createReaderLimits } from '../mesh/reader-limits.ts';
 import { type RunLimits, runLimits } from '../mesh/run-limits.ts';
 import { meshSessions } from '../user-data/mesh-sessions.ts';
 
 /** The parts from which a mesh is made. */
-export type MeshParts = Omit<Mesh, 'subjects' | 'sessionCache' | 'artifacts' | 'limits' | 'callCounts'> & {
+export type MeshParts = Omit<
+  Mesh,
+  'subjects' | 'sessionCache' | 'artifacts' | 'limits' | 'readerLimits' | 'callCounts'
+> & {
   namespace?: string;
   /** Limit of the events that are cached between turns, in bytes; default 64 MiB. */
   sessionCacheBytes?: number;
@@ -31,6 +35,10 @@ export function createMesh({ namespace, sessionCacheBytes: maxBytes, ...parts }:
     onOpen: countSessionRead,
     ...(maxBytes !== undefined && { maxBytes }),
   });
-  const callCounts = createCallCounts();
-  return { ...parts, artifacts, limits, sessions, sessionCache, callCounts, subjects: subjects(namespace) };
+  return {
+    ...{ ...parts, artifacts, limits, sessions, sessionCache },
+    readerLimits: createReaderLimits(),
+    callCounts: createCallCounts(),
+    subjects: subjects(namespace),
+  };
 }

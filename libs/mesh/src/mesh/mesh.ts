@@ -15,6 +15,7 @@ import type {
 import type { CallCounts } from './call-counts.ts';
 import type { Callers } from './callers.ts';
 import { logFailures } from './outcomes.ts';
+import type { ReaderLimits } from './reader-limits.ts';
 import type { RunLimits } from './run-limits.ts';
 
 /**
@@ -33,6 +34,7 @@ export interface Mesh {
   readonly subjects: Subjects;
   readonly log: Logger;
   readonly limits: RunLimits;
+  readonly readerLimits: ReaderLimits;
   /** Counts the calls of other services. */
   readonly callCounts: CallCounts;
   /** The prices of models for the metrics; without it costs are not counted. */

@@ -1,16 +1,9 @@
 import type { StoredEvent } from '@agentmesh/agent/internal';
 import { type Event, replicaKey, type SessionRef, unlessAborted } from '@agentmesh/protocol';
-import pLimit from 'p-limit';
 import type { Mesh } from '../mesh/mesh.ts';
 
 /** The most events of a page, and their characters together: a whole page is in memory. */
 const page = { limit: 50, maxChars: 262_144 };
-
-/**
- * The pages that this process reads at once. An event may have many MB, and is in memory several times while it is
- * read: as bytes, as text and as an object.
- */
-const inTurn = pLimit(3);
 
 /** A committed event, or the outline of a large one. */
 export interface LoggedEvent {
@@ -45,7 +38,7 @@ export async function readLogPage(
   const limit = Math.min(page.limit, lastSeq - afterSeq);
   if (limit <= 0) return [];
   const request = { appName, userId, sessionId, afterSeq, limit, maxChars: page.maxChars };
-  const reading = inTurn(async () => {
+  const reading = mesh.readerLimits.pages(async () => {
     if (signal?.aborted) return [];
     const stored = await mesh.sessions.log.readEvents(request);
     return stored.map((each) => logged(each, outlineAbove));

@@ -5,10 +5,8 @@ import { eventPages, listJoiner } from '../answers/event-pages.ts';
 import type { GatewayContext } from '../context/context.ts';
 import type { Parts } from '../context/large-answers.ts';
 
-/** The bytes of events that one run may keep, and those of all runs of the process. */
-const most = { ofRun: 262_144, ofAll: 33_554_432 };
-
-let keptOfAll = 0;
+/** The bytes of events that one run may keep. All runs of the process share `readerLimits.answers`. */
+const mostOfRun = 262_144;
 
 /**
  * The committed events of a run for an answer that begins at its end. The texts of a few events are kept; of many or
@@ -33,13 +31,14 @@ export class CollectedEvents implements Disposable {
     if (isOutline) this[Symbol.dispose]();
     if (!this.#texts) return;
     const text = JSON.stringify(event);
-    if (this.#kept + text.length > most.ofRun || keptOfAll + text.length > most.ofAll) {
+    const shared = this.#context.mesh.readerLimits.answers;
+    if (this.#kept + text.length > mostOfRun || shared.waiting + text.length > shared.most) {
       this[Symbol.dispose]();
       return;
     }
     this.#texts.push(text);
     this.#kept += text.length;
-    keptOfAll += text.length;
+    shared.waiting += text.length;
   }
 
   /** The list in JSON, if all texts are kept. */
@@ -49,7 +48,7 @@ export class CollectedEvents implements Disposable {
 
   /** Forgets the texts. */
   [Symbol.dispose](): void {
-    keptOfAll -= this.#kept;
+    this.#context.mesh.readerLimits.answers.waiting -= this.#kept;
     this.#kept = 0;
     this.#texts = undefined;
   }

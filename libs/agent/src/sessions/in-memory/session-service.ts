@@ -35,7 +35,7 @@ import { InMemoryPendingCalls } from './pending-calls.ts';
 import { InMemorySessionLeases } from './session-leases.ts';
 import { InMemorySessionLog } from './session-log.ts';
 import { assertCurrent, currentRun, endRun, isOver, type StoredInvocation } from './stored-invocation.ts';
-import { newSession, type StoredSession, Tables } from './tables.ts';
+import { type StoredSession, Tables } from './tables.ts';
 import { noteTurn } from './turns.ts';
 import { InMemoryUserRecords } from './user-records.ts';
 
@@ -69,8 +69,7 @@ export class InMemorySessionService implements SessionService {
     if (ofUser.has(sessionId)) {
       throw new MeshError('already_exists', `session ${sessionId} exists; use it or choose another id`);
     }
-    const stored = newSession(sessionId, hidden);
-    this.#tables.addSession(ref, stored);
+    const stored = this.#tables.addSession(ref, hidden);
     this.#tables.apply(ref, delta, { session: stored });
     if (stored.state) stored.initial = new Map(stored.state);
     return this.#tables.view(ref, stored, []);

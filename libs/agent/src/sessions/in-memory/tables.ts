@@ -34,13 +34,10 @@ export interface StoredSession {
   authors: Map<string, number>;
 }
 
-let incarnations = 0;
-
-export function newSession(id: string, hidden: boolean): StoredSession {
-  incarnations += 1;
+function newSession(id: string, hidden: boolean, incarnation: string): StoredSession {
   return {
     id,
-    incarnation: String(incarnations),
+    incarnation,
     hidden,
     created: Date.now(),
     updated: Date.now(),
@@ -74,6 +71,7 @@ export class Tables {
   readonly leases = new LeaseTable();
   readonly recentRuns = new RecentRunTable();
   readonly #apps = new Map<string, StoredApp>();
+  #incarnations = 0;
 
   /** Returns the data of a user; undefined for an unknown user. */
   findUser({ appName, userId }: UserOwner): StoredUser | undefined {
@@ -97,8 +95,12 @@ export class Tables {
   }
 
   /** Adds a session under a new id. */
-  addSession(ref: SessionRef, stored: StoredSession): void {
-    this.#user(ref).sessions.set(ref.sessionId, stored);
+  addSession(ref: SessionRef, hidden: boolean): StoredSession {
+    const user = this.#user(ref);
+    this.#incarnations += 1;
+    const stored = newSession(ref.sessionId, hidden, String(this.#incarnations));
+    user.sessions.set(ref.sessionId, stored);
+    return stored;
   }
 
   findSession(ref: SessionRef): StoredSession | undefined {
