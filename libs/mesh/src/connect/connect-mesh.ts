@@ -16,9 +16,9 @@ import { openServiceArtifacts } from '../artifacts/open-artifacts.ts';
 import { keeperBox } from '../keeper/keeper-box.ts';
 import { createCallers } from '../mesh/callers.ts';
 import type { Mesh } from '../mesh/mesh.ts';
-import { redisPrefixOf } from '../mesh/redis-prefix.ts';
 import { type RunLimits, runLimits } from '../mesh/run-limits.ts';
 import { createMesh } from './create-mesh.ts';
+import { redisPrefixOf } from './redis-prefix.ts';
 import { reportTo } from './report.ts';
 
 type NatsTlsConfig = Pick<ServiceConfig, 'natsCaFile' | 'natsCertFile' | 'natsKeyFile'>;
