@@ -1,4 +1,4 @@
-import { parseArgs } from 'node:util';
+import { type Option, readOptions, usageOf, WrongUsage } from '../command-options.ts';
 import { accountForms } from './field/logins.ts';
 import { redisKinds } from './field/servers.ts';
 import { mixes, readMixes } from './plan/mixes.ts';
@@ -6,14 +6,7 @@ import { makePlan, type Plan, readPlan } from './plan/plan.ts';
 import { allVisitKinds, readVisitKinds } from './plan/visit-kinds.ts';
 import { defaultSettings } from './run-chaos.ts';
 
-/** The error for a command line that cannot be carried out. Its message is one line. */
-export class WrongUsage extends Error {}
-
-interface Option {
-  /** The value as the usage shows it; absent for a switch. */
-  value?: string;
-  meaning: string;
-}
+export { WrongUsage };
 
 const ofPlan = {
   runs: { value: '<n>', meaning: 'number of runs that clients begin; default 300' },
@@ -68,9 +61,9 @@ export type Work = { verbose: boolean } & (
 
 /** Reads a command line. @throws WrongUsage */
 export function readCommandLine(args: readonly string[]): Work {
-  const values = readValues(args);
+  const values: Values = readOptions(options, args);
   const verbose = values.verbose !== undefined;
-  if (values.help !== undefined) return { do: 'help', text: usage(), verbose };
+  if (values.help !== undefined) return { do: 'help', text: usageOf('chaos', options), verbose };
   assertTogether(values);
   const { replay, shrink } = values;
   if (shrink !== undefined)
@@ -86,44 +79,6 @@ export function readCommandLine(args: readonly string[]): Work {
   const plan = newPlan(values);
   return minutes > 0 ? { do: 'soak', plan, minutes, verbose } : { do: 'run', plan, verbose };
 }
-
-function usage(): string {
-  const rows = Object.entries<Option>(options).map(
-    ([name, { value, meaning }]) => [[`--${name}`, value].filter(Boolean).join(' '), meaning] as const,
-  );
-  const width = Math.max(...rows.map(([words]) => words.length));
-  const lines = rows.map(([words, meaning]) => `  ${words.padEnd(width)}  ${meaning}`);
-  return `usage: npm run chaos -- [options]\n${lines.join('\n')}`;
-}
-
-function readValues(args: readonly string[]): Values {
-  const { tokens } = parseArgs({
-    args: [...args],
-    options: Object.fromEntries(
-      Object.entries<Option>(options).map(
-        ([name, { value }]) => [name, { type: value ? 'string' : 'boolean' }] as const,
-      ),
-    ),
-    strict: false,
-    tokens: true,
-  });
-  const values: Values = {};
-  for (const token of tokens) {
-    if (token.kind === 'option-terminator') continue;
-    if (token.kind === 'positional')
-      throw new WrongUsage(`${JSON.stringify(token.value)} is no option; --help lists the options`);
-    const { name, rawName, value } = token;
-    if (!isName(name)) throw new WrongUsage(`there is no option ${rawName}; --help lists the options`);
-    const option: Option = options[name];
-    if (option.value === undefined && value !== undefined) throw new WrongUsage(`${rawName} takes no value`);
-    if (option.value !== undefined && (value === undefined || value === '' || value.startsWith('--')))
-      throw new WrongUsage(`${rawName} needs a value: ${rawName} ${option.value}, ${option.meaning}`);
-    values[name] = value ?? '';
-  }
-  return values;
-}
-
-const isName = (name: string): name is Name => Object.hasOwn(options, name);
 
 function assertTogether(values: Values): void {
   const names = Object.keys(values) as Name[];

@@ -19,7 +19,7 @@ import { addKillPoints, createKiller, intercept, type KillPoint, killPoints } fr
 import { app, makePart, type PartName, runsPerUser } from './agents.ts';
 import { openEffects } from './effects.ts';
 import type { Login } from './field/logins.ts';
-import { type Sabotage, sabotage } from './sabotage.ts';
+import { type Sabotage, sabotage, sabotageMesh } from './sabotage.ts';
 
 /** The order for a worker, as JSON on its command line. */
 export interface WorkerOrder {
@@ -55,7 +55,7 @@ async function main(order: WorkerOrder): Promise<void> {
   const service = serviceName(kind, name);
   const bus = await connectNats({ url: natsUrl, service, ...login, cards: kind === 'agent', onError });
   const effects = openEffects(order.effects, replica);
-  if (order.sabotage) sabotage(order.sabotage, { bus, sessions, callResults });
+  if (order.sabotage) sabotage(order.sabotage, { bus, sessions, callResults, jobs });
   intercept(bus, 'consumeRuns', (call) => (agent, handler, options) => {
     const counted = (item: Parameters<typeof handler>[0]) => {
       if (item.attempt > 1) effects.redelivered();
@@ -78,6 +78,7 @@ async function main(order: WorkerOrder): Promise<void> {
       ? await openServiceArtifacts('nats', bus)
       : new MeshNoArtifacts(service),
   });
+  if (order.sabotage) sabotageMesh(order.sabotage, mesh);
   const served =
     part.service instanceof BaseTool
       ? await serveTool(mesh, part.service, { patienceMs })

@@ -91,6 +91,25 @@ export const effectSpoils: Spoil[] = [
       effectOf(story, 'cancelled').beganAt = 9_000;
     },
   ],
+  [
+    'a run has an effect after a cancellation that was acknowledged and is recorded nowhere',
+    'effects-once',
+    (story) => {
+      const { builder, main, runs } = story;
+      const { invocationId } = runs.remote;
+      builder.act('cancel', main, { invocationId });
+      effectOf(story, 'remote').beganAt = builder.tick();
+    },
+  ],
+  [
+    'a run has an effect long after its deadline',
+    'effects-once',
+    (story) => {
+      const { sentAt } = story.runs.remote;
+      story.runs.remote.deadlineMs = 1;
+      effectOf(story, 'remote').beganAt = sentAt + 60_000;
+    },
+  ],
 ];
 
 /** The breaks of questions, tickets and jobs. */

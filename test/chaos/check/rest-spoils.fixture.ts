@@ -72,7 +72,8 @@ export const restSpoils: Spoil[] = [
   [
     'too little work is completed',
     'work-done',
-    ({ builder, main }) => {
+    ({ builder, main, history }) => {
+      history.faults.push({ at: builder.tick(), kind: 'pause', target: 'redis', forMs: 1 });
       for (let n = 0; n < 20; n += 1) builder.fail(main, builder.send(main, 'chat'), 'unavailable');
     },
   ],

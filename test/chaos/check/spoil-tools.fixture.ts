@@ -83,3 +83,15 @@ export function sessionOf(sessions: readonly SessionHistory[], sessionId: string
   if (!session) throw new Error(`there is no session ${sessionId}`);
   return session;
 }
+
+/** Makes a failure of the completed run of a program: in the log, in its record, and in the news. */
+export function failWith(story: Story, run: keyof Story['runs'], code: string): void {
+  const { main, runs, history } = story;
+  const sent = runs[run];
+  const word = eventAt(main, sent, -1);
+  Object.assign(word, { errorCode: code, errorMessage: code });
+  delete word.content;
+  const failed = { status: 'failed', code } as const;
+  Object.assign(recordOf(story, sent), { status: 'failed', ends: [failed] });
+  for (const end of history.news) if (end.invocationId === sent.invocationId) Object.assign(end, failed);
+}

@@ -6,6 +6,7 @@ import {
   drop,
   eventAt,
   eventsOf,
+  failWith,
   insertAfter,
   recordOf,
   renumber,
@@ -147,6 +148,26 @@ export const runSpoils: Spoil[] = [
       const { invocationId } = runs.chat;
       history.news.push({ invocationId, status: 'failed', code: 'deadline_exceeded', at: 9_000 });
     },
+  ],
+  [
+    'a run fails with an error of the mesh itself',
+    'ended-once',
+    (story) => failWith(story, 'nats', 'internal'),
+  ],
+  [
+    'a run is cancelled, and nobody cancelled it',
+    'ended-once',
+    (story) => failWith(story, 'nats', 'cancelled'),
+  ],
+  [
+    'a run without a deadline exceeds its deadline',
+    'ended-once',
+    (story) => failWith(story, 'nats', 'deadline_exceeded'),
+  ],
+  [
+    'a run is unavailable, and no server and no process was away',
+    'ended-once',
+    (story) => failWith(story, 'nats', 'unavailable'),
   ],
   [
     'a run never ends',

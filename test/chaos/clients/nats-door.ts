@@ -1,16 +1,10 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { busName, clientManifest } from '@agentmesh/mesh';
-import {
-  every,
-  everySession,
-  header,
-  type InvocationEnd,
-  readEventSubject,
-  subjects,
-} from '@agentmesh/protocol';
+import { every, everySession, header, subjects } from '@agentmesh/protocol';
 import { headers, type Msg, type NatsConnection } from '@nats-io/transport-node';
-import { type EndNews, now } from '../check/history.ts';
+import type { EndNews } from '../check/history.ts';
 import { connectAs, type Login } from '../field/logins.ts';
+import { readEnd } from './end-news.ts';
 
 const names = subjects();
 
@@ -107,25 +101,15 @@ async function publishUntilSafe(
 function listenForEnds(connection: NatsConnection, tell: (end: EndNews) => void): void {
   connection.subscribe(names.invocationWatch(everySession, every), {
     callback: (error, message) => {
-      const end = error ? undefined : readEnd(message);
+      const end = error ? undefined : endIn(message);
       if (end) tell(end);
     },
   });
 }
 
-/** Reads an end that comes with the last event of its run, or as a message of its own. */
-function readEnd(message: Msg): EndNews | undefined {
-  const { subject, headers } = message;
-  if (!headers) return undefined;
-  const told = { invocationId: readEventSubject(subject).invocationId, at: now() };
-  const resume = headers.get(header.resume);
-  if (headers.get(header.end) === 'completed')
-    return { ...told, status: 'completed', ...(resume && { resume }) };
-  if (headers.get(header.frame) !== 'result' || headers.has(header.claim)) return undefined;
-  const end = message.json<InvocationEnd>();
-  return {
-    ...{ ...told, status: end.status },
-    ...(end.error && { code: end.error.code }),
-    ...(end.resume !== undefined && { resume: end.resume }),
-  };
+function endIn(message: Msg): EndNews | undefined {
+  const { subject, headers: fields } = message;
+  if (!fields) return undefined;
+  const headers = Object.fromEntries(fields.keys().map((key) => [key, fields.get(key)]));
+  return readEnd({ subject, headers, json: () => message.json() });
 }

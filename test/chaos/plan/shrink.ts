@@ -29,7 +29,10 @@ export async function shrink(plan: Plan, { fails, tries }: ShrinkOptions): Promi
 }
 
 /** Removes parts of a list: first all of it, then halves, quarters, and so on down to single items. */
-async function reduce<T>(list: readonly T[], stillFails: (rest: T[]) => Promise<boolean>): Promise<void> {
+export async function reduce<T>(
+  list: readonly T[],
+  stillFails: (rest: T[]) => Promise<boolean>,
+): Promise<void> {
   let items = [...list];
   let parts = 1;
   while (items.length > 0) {

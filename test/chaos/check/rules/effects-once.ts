@@ -1,11 +1,12 @@
 import { type Execution, type Found, type Life, nameOf, type Span } from '../history.ts';
 import { callsOf, type LoggedCall, responsesOf } from '../log.ts';
 import { isCopied, type Model } from '../model.ts';
+import { workAfterLimits } from './work-after-limits.ts';
 
 /**
  * Finds effects of counting tools that break the promise: a call with a result and without an effect, an
  * effect for a call in no log, a repeated effect of a remote tool whose first process lived, and an effect
- * after the end of a cancelled run.
+ * after the end of a cancelled run, after a lost cancellation, or long after a deadline.
  *
  * A tool in its agent's process may repeat its effect. A remote tool may repeat it only when the process of
  * the earlier effect died, or could reach neither server, before the later effect. A pause is no excuse: the
@@ -22,6 +23,7 @@ export function effectsOnce(model: Model): Found[] {
     ...strayEffects(model, calls),
     ...repeatedEffects(model, calls),
     ...lateEffects(model, calls),
+    ...workAfterLimits(model),
   ];
 }
 

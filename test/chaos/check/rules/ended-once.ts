@@ -2,11 +2,12 @@ import type { StoredEvent } from '@agentmesh/agent/internal';
 import { type Ending, type Found, type Message, nameOf, type SessionHistory } from '../history.ts';
 import { callsOf, isAside, isEnd, textOf } from '../log.ts';
 import type { Model, RunHistory } from '../model.ts';
+import { explainedEnd } from './explained-end.ts';
 
 /**
  * Finds runs that did not end exactly once: work that is not settled, accepted messages without a run, runs
  * without one recorded end, logs whose last word is not this end, and clients or watchers that were told
- * another end. A refused message must leave nothing.
+ * another end. A refused message must leave nothing, and a failure must have a reason.
  */
 export function endedOnce(model: Model): Found[] {
   const { history, runs } = model;
@@ -44,7 +45,8 @@ function endOf(model: Model, run: RunHistory): Found[] {
   if (another)
     return [{ ...where, what: `${ends.length} ends of it are recorded: ${ends.map(name).join(', ')}` }];
   const words = lastWords(events, where);
-  return words.length > 0 ? words : agreement(run, end, where);
+  if (words.length > 0) return words;
+  return [...agreement(run, end, where), ...explainedEnd(model, run, end)];
 }
 
 /** Compares the recorded end with the last words in the log. */

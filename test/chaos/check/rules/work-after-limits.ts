@@ -1,0 +1,62 @@
+import type { Execution, Found, Life } from '../history.ts';
+import { nameOf } from '../history.ts';
+import { callsOf } from '../log.ts';
+import type { Model, RunHistory } from '../model.ts';
+
+/** The time after its deadline in which a busy process may still begin an effect, in ms. */
+const slackMs = 3_000;
+
+/**
+ * Finds work that goes on although it may not: an effect of a run after a cancellation that was acknowledged and of
+ * which its record has no mark, and an effect of a run long after its deadline. Jobs go on after their runs.
+ */
+export function workAfterLimits(model: Model): Found[] {
+  const { executions, sessions } = model.history;
+  const long = new Set(
+    sessions.flatMap(({ events }) => callsOf(events).flatMap(({ id, isLong }) => (isLong ? [id] : []))),
+  );
+  const ofInvocation = Map.groupBy(
+    executions.filter(({ callId }) => !long.has(callId)),
+    ({ invocationId }) => invocationId,
+  );
+  return model.runs.flatMap((run) => {
+    const effects = ofInvocation.get(run.invocationId) ?? [];
+    return run.resume === undefined && !model.isDeleted(run.session, run.message)
+      ? [...afterLostCancel(model, run, effects), ...afterDeadline(model, run, effects)]
+      : [];
+  });
+}
+
+function afterLostCancel(model: Model, run: RunHistory, effects: readonly Execution[]): Found[] {
+  const { invocationId, session, cancelled, ends } = run;
+  if (cancelled !== undefined || ends.some(({ code }) => code === 'cancelled')) return [];
+  const act = model.history.acts.find(
+    ({ kind, outcome, ...each }) =>
+      kind === 'cancel' &&
+      outcome === 'done' &&
+      each.invocationId === invocationId &&
+      nameOf(each.session) === nameOf(session),
+  );
+  const late = effects.find(({ beganAt }) => beganAt > (act?.doneAt ?? Number.POSITIVE_INFINITY));
+  if (!late) return [];
+  const what = `call ${late.callId} of ${late.tool} had an effect after a cancellation that nothing records`;
+  return [{ ...model.place(run), what }];
+}
+
+function afterDeadline(model: Model, run: RunHistory, effects: readonly Execution[]): Found[] {
+  const { message } = run;
+  if (message?.deadlineMs === undefined) return [];
+  const deadline = message.sentAt + message.deadlineMs;
+  const lives = new Map(model.history.lives.map((life) => [life.life, life]));
+  const late = effects.find(
+    ({ beganAt, life }) => beganAt > deadline + slackMs && !wasAway(lives.get(life), deadline, beganAt),
+  );
+  if (!late) return [];
+  const what = `call ${late.callId} of ${late.tool} had an effect ${Math.round(late.beganAt - deadline)} ms after the deadline of its run`;
+  return [{ ...model.place(run), what }];
+}
+
+/** Tells whether a process was stopped or cut off in a time. */
+function wasAway(life: Life | undefined, from: number, to: number): boolean {
+  return [...(life?.pauses ?? []), ...(life?.cutOffs ?? [])].some(([begin, end]) => begin < to && end > from);
+}
