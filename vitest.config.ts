@@ -30,7 +30,9 @@ export default defineConfig({
       { test: { name: 'slow', isolate: false, include: [slow], exclude: never, ...limits } },
       {
         test: {
+          // The simulation replaces the clocks and timers of its process.
           name: 'simulation',
+          pool: 'forks',
           include: [simulation],
           exclude: never,
           testTimeout: 300_000,

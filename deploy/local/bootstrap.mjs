@@ -32,6 +32,7 @@ const commands = {
     run: (args, env) => runNode([...operatorEnv(), 'libs/cli/src/main.ts', ...args], env),
   },
   chaos: { servers: 'local', run: (args, env) => runNode(['test/chaos/main.ts', ...args], env) },
+  simulate: { servers: 'none', run: (args, env) => runNode(['test/sim/main.ts', ...args], env) },
   build: { servers: 'none', run: (_, env) => build(env) },
   release: { servers: 'none', run: (args, env) => runNode(['deploy/packages/release.ts', ...args], env) },
   check: { servers: 'none', run: (_, env) => check(env) },

@@ -1,0 +1,172 @@
+import type { DeadLetter } from '@agentmesh/protocol';
+import { forgetPauses } from '../../libs/agent/src/events/breathe.ts';
+import { loadGenAi } from '../../libs/agent/src/schema/genai.ts';
+import { app, countingTools, onceTools } from '../chaos/agents.ts';
+import type { History, Rest, Violation } from '../chaos/check/history.ts';
+import { check } from '../chaos/check/rules.ts';
+import { readSessions } from '../chaos/read-sessions.ts';
+import { Clients } from './clients/clients.ts';
+import { makeVisit } from './clients/visit.ts';
+import type { FaultPlan } from './faults/fault-plan.ts';
+import type { LoggedOp } from './faults/ops.ts';
+import { noRates } from './faults/rates.ts';
+import { plan } from './faults/timed-fault.ts';
+import type { Scenario } from './scenarios/scenario.ts';
+import { Stage } from './stage/stage.ts';
+import { names } from './stage/start-process.ts';
+import { install, within } from './world/patches.ts';
+import { World } from './world/world.ts';
+
+install();
+// No history may load a module: that takes real time, and one of these draws a random number.
+await loadGenAi();
+
+/** One history, and the verdict about it. */
+export interface Result {
+  violations: Violation[];
+  /** The operations of all processes in the traffic, in order. */
+  ops: LoggedOp[];
+  /** The operations at which a planned fault came. */
+  struck: string[];
+  /** Tells whether two histories are the same. */
+  hash: string;
+  /** The trace, if it was kept. */
+  lines: string[];
+  virtualMs: number;
+  history: History;
+}
+
+/** The time for the start of a mesh, for the work after the last fault, and for what goes away by itself, in ms. */
+const startMs = 60_000;
+const settleMs = 90_000;
+const clearMs = 4_000;
+/** The pause between two looks whether all work has ended, and the time for late copies of messages, in ms. */
+const lookMs = 100;
+const lateMs = 300;
+
+/** Runs one history. The same seed, scenario and faults give the same history. */
+export async function simulate(
+  seed: string,
+  scenario: Scenario,
+  faults: FaultPlan = {},
+  { keepsTrace = false }: { keepsTrace?: boolean } = {},
+): Promise<Result> {
+  const world = new World(seed, keepsTrace);
+  forgetPauses();
+  return await within(world, async () => {
+    const { replicas, leastShare = 1 } = scenario;
+    const { ops: opFaults = [], sabotage, flushMs = 0 } = faults;
+    const stage = new Stage({ world, replicas, opFaults, stream: { flushMs }, sabotage });
+    const clients = new Clients(stage);
+    const unsettled: string[] = [];
+    world.at(0, () => void clients.connect());
+    if (!(await world.run(() => stage.isReady && clients.isReady, startMs)))
+      unsettled.push('the mesh does not start');
+    const isDone = await makeTraffic(stage, clients, scenario, faults);
+    unsettled.push(...isDone);
+    stage.isOver = true;
+    const history = await readHistory(stage, clients);
+    history.unsettled.push(...unsettled, ...world.defects);
+    history.leastShare = leastShare;
+    const { ops } = stage;
+    return {
+      ...{ violations: check(history), ops: ops.log, struck: ops.struck, history },
+      ...{ hash: world.trace.hash, lines: world.trace.lines, virtualMs: world.time },
+    };
+  });
+}
+
+/** Makes the visits, and waits until all work has ended. Returns what has not ended. */
+async function makeTraffic(
+  stage: Stage,
+  clients: Clients,
+  { visits, rolls }: Scenario,
+  { timed = [], rates = {}, calmAtMs = 0 }: FaultPlan,
+): Promise<string[]> {
+  const { world, ops } = stage;
+  const unsettled: string[] = [];
+  let isDone = false;
+  stage.calmAt = world.time + calmAtMs;
+  Object.assign(stage.rates, rates);
+  world.at(calmAtMs, () => {
+    if (calmAtMs > 0) Object.assign(stage.rates, noRates);
+  });
+  for (const fault of timed) plan(stage, fault);
+  ops.isLogging = true;
+  world.at(0, () => {
+    const making = visits.map((visit) => makeVisit(clients, visit));
+    if (rolls) making.push(stage.roll(rolls, '2.0.0'));
+    Promise.all(making)
+      .catch((error: Error) => unsettled.push(`a client failed: ${error.stack}`))
+      .finally(() => {
+        isDone = true;
+        ops.isLogging = false;
+      });
+  });
+  const end = world.time + calmAtMs + settleMs;
+  if (!(await world.run(() => isDone, end))) unsettled.push('a client still waits');
+  await untilQuiet(stage, end + clearMs);
+  await world.run(() => false, world.time + lateMs);
+  return unsettled;
+}
+
+/** Waits until nobody works. What is left then is left for good. */
+async function untilQuiet(stage: Stage, untilMs: number): Promise<void> {
+  const { world } = stage;
+  let isQuiet = false;
+  const look = () => {
+    void stage.isQuiet(app).then((quiet) => {
+      isQuiet = quiet;
+      if (!quiet && world.time < untilMs) world.at(lookMs, look);
+    });
+  };
+  world.at(lookMs / 5, look);
+  await world.run(() => isQuiet, untilMs);
+}
+
+async function readHistory(stage: Stage, clients: Clients): Promise<History> {
+  const { traffic } = clients;
+  const { records, faults, executions } = stage;
+  return {
+    ...{ ...traffic, lives: records, faults, executions, countingTools, onceTools },
+    ...(await readSessions(stage.store.sessions, traffic)),
+    rest: await readRest(stage),
+    ...{ unsettled: [], leastShare: 0 },
+  };
+}
+
+async function readRest(stage: Stage): Promise<Rest> {
+  const { broker, store } = stage;
+  const { sessions, openJobs } = store;
+  const holders: string[] = [];
+  const waitingRuns: string[] = [];
+  for (const ref of await sessions.leases.busySessions(app, 100)) {
+    const work = await sessions.invocations.workIn(ref);
+    if (work) holders.push(`${ref.sessionId} (${work.invocationId})`);
+    else waitingRuns.push(ref.sessionId);
+  }
+  const left = broker.stream.rest().filter(({ subject }) => !subject.includes('.audit.'));
+  const [dead = [], work = []] = [true, false].map((isDead) =>
+    left.filter(({ subject }) => subject.includes('.dead.') === isDead),
+  );
+  const kindOf = (subject: string) => subject.split('.').slice(0, 5).join('.');
+  return {
+    streams: [...Map.groupBy(work, ({ subject }) => kindOf(subject))].map(([name, all]) => ({
+      ...{ name, messages: all.length, ghosts: 0 },
+      ackPending: all.filter(({ isPending }) => isPending).length,
+    })),
+    redis: { holders, waitingRuns, claims: stage.openClaims(), jobs: [...openJobs], orphanKeys: [] },
+    deadLetters: dead.map(({ text }) => {
+      const { subject, error, payload } = JSON.parse(text) as DeadLetter;
+      return { subject, ...error, payload: JSON.stringify(payload) };
+    }),
+    objects: isCalm(stage) ? await broker.buckets.objects(names.claimBucket('work')).ids() : [],
+  };
+}
+
+/** Tells whether nothing happened after which a sweep has to remove large payloads. */
+function isCalm({ records, faults }: Stage): boolean {
+  return (
+    faults.length === 0 && records.every(({ diedAt, pauses }) => diedAt === undefined && pauses.length === 0)
+  );
+}

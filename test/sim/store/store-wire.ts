@@ -1,0 +1,113 @@
+import { MeshError } from '@agentmesh/protocol';
+import type { Random } from '@agentmesh/testing';
+import type { Wire } from '../broker/wire.ts';
+import { type Life, never, runAs } from '../world/life.ts';
+import { between } from '../world/random.ts';
+
+/** The pause before a call is made again, and the time for a call, in ms. */
+const pauseMs = 50;
+const timeoutMs = 5_000;
+/** The longest pause while the store is away, in ms. */
+const longestPauseMs = 250;
+/** The least and the usual longest time of a message, in ms. */
+const usualMs = [0.05, 0.5] as const;
+
+type Answer<T> = { value: T } | { error: unknown };
+
+/** The calls of processes to the store. A call is made again while it gets no answer. */
+export class StoreWire {
+  readonly wire: Wire;
+  /** No call gets an answer before this virtual time. */
+  awayUntil = 0;
+  readonly #cutUntil = new Map<Life, number>();
+
+  constructor(wire: Wire) {
+    this.wire = wire;
+  }
+
+  /** Cuts a process off from the store for a time. */
+  cut(life: Life, ms: number): void {
+    this.#cutUntil.set(life, this.wire.world.time + ms);
+  }
+
+  /** Makes a call. @throws MeshError `unavailable` without an answer */
+  call<T>(life: Life, name: string, random: Random, carryOut: () => Promise<T>): Promise<T> {
+    const { world, ops, rates } = this.wire;
+    return ops.ask(life, name, async (isCutOff) => {
+      const deadline = world.time + timeoutMs;
+      const isFailed = chance(random, rates.failedCall);
+      // A call that fails may have been carried out.
+      if (isFailed && random.chance(0.5)) await this.#pass(life, random, carryOut, isCutOff);
+      while (!isFailed && world.time + pauseMs < deadline) {
+        const awayMs = this.#awayMs(life);
+        const answer = awayMs > 0 ? undefined : await this.#try(life, random, carryOut, isCutOff);
+        if (answer) return contentOf(answer);
+        if (life.dead) return await never();
+        world.note(`${life.name} ${name} unanswered`);
+        await this.#wait(life, awayMs > 0 ? Math.min(awayMs, longestPauseMs) : pauseMs);
+      }
+      await this.#wait(life, Math.max(0, deadline - world.time));
+      throw new MeshError('unavailable', `redis did not answer within ${timeoutMs} ms (${name})`, {
+        details: { reason: 'away' },
+      });
+    });
+  }
+
+  #awayMs(life: Life): number {
+    return Math.max(this.awayUntil, this.#cutUntil.get(life) ?? 0) - this.wire.world.time;
+  }
+
+  /** Makes one attempt at a call. Returns undefined when the call or its reply is lost. */
+  async #try<T>(
+    life: Life,
+    random: Random,
+    carryOut: () => Promise<T>,
+    isCutOff: () => boolean,
+  ): Promise<Answer<T> | undefined> {
+    const { lostCall, lostReply } = this.wire.rates;
+    if (chance(random, lostCall)) return undefined;
+    const isUnheard = chance(random, lostReply);
+    const answer = await this.#pass(life, random, carryOut, isCutOff);
+    return isUnheard ? undefined : answer;
+  }
+
+  /** Carries a call to the store, and its answer back. The store carries it out also if the caller dies meanwhile. */
+  #pass<T>(
+    life: Life,
+    random: Random,
+    carryOut: () => Promise<T>,
+    isCutOff: () => boolean,
+  ): Promise<Answer<T>> {
+    const { world } = this.wire;
+    const { promise, resolve } = Promise.withResolvers<Answer<T>>();
+    const back = (answer: Answer<T>) => {
+      if (isCutOff()) return;
+      world.at(this.#latency(random), () => world.as(life, () => resolve(answer)));
+    };
+    world.at(this.#latency(random), () => {
+      runAs(undefined, carryOut).then(
+        (value) => back({ value }),
+        (error: unknown) => back({ error }),
+      );
+    });
+    return promise;
+  }
+
+  #latency(random: Random): number {
+    const { slowMessage, slowMs } = this.wire.rates;
+    const base = between(random, ...usualMs);
+    return chance(random, slowMessage) ? base + between(random, 5, slowMs) : base;
+  }
+
+  #wait(life: Life, ms: number): Promise<void> {
+    const { world } = this.wire;
+    return new Promise((resolve) => world.at(ms, () => world.as(life, resolve)));
+  }
+}
+
+const chance = (random: Random, share: number) => share > 0 && random.chance(share);
+
+function contentOf<T>(answer: Answer<T>): T {
+  if ('error' in answer) throw answer.error;
+  return answer.value;
+}
