@@ -3,16 +3,9 @@ import { everyCrashPoint, type Report } from './every-crash-point.ts';
 import { scenarioOf } from './scenarios/scenarios.ts';
 import { lineOf } from './work.ts';
 
-/** The scenarios whose histories are long. A file of their own keeps each file of tests short. */
-export const longScenarios: readonly string[] = [
-  'nested',
-  'fan',
-  'order',
-  'job',
-  'version',
-  'mixed',
-  'rewind',
-];
+/** The scenarios whose histories are long. Files of their own keep each file of tests short. */
+export const longScenarios: readonly string[] = ['nested', 'fan', 'order', 'job', 'version', 'rewind'];
+export const longestScenarios: readonly string[] = ['mixed'];
 
 /** Returns the bad histories of a report, with the commands that repeat them. */
 const linesOf = ({ bad }: Report) => bad.map(lineOf);

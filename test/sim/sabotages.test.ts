@@ -11,7 +11,7 @@ import { simulate } from './simulate.ts';
  */
 const finds: Record<Sabotage, readonly [scenario: string, faults?: string] | number> = {
   'no-fencing': 12,
-  'no-dedupe': 4,
+  'no-dedupe': 12,
   'ack-first': 3,
   'never-ack': ['plain'],
   'no-lease': ['order'],

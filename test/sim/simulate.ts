@@ -66,6 +66,7 @@ export async function simulate(
     unsettled.push(...isDone);
     stage.isOver = true;
     const history = await readHistory(stage, clients);
+    if (!isCalm(stage, faults)) history.rest.objects = [];
     history.unsettled.push(...unsettled, ...world.defects);
     history.leastShare = leastShare;
     const { ops } = stage;
@@ -160,13 +161,12 @@ async function readRest(stage: Stage): Promise<Rest> {
       const { subject, error, payload } = JSON.parse(text) as DeadLetter;
       return { subject, ...error, payload: JSON.stringify(payload) };
     }),
-    objects: isCalm(stage) ? await broker.buckets.objects(names.claimBucket('work')).ids() : [],
+    objects: await broker.buckets.objects(names.claimBucket('work')).ids(),
   };
 }
 
 /** Tells whether nothing happened after which a sweep has to remove large payloads. */
-function isCalm({ records, faults }: Stage): boolean {
-  return (
-    faults.length === 0 && records.every(({ diedAt, pauses }) => diedAt === undefined && pauses.length === 0)
-  );
+function isCalm({ records, faults }: Stage, { rates }: FaultPlan): boolean {
+  const isHit = records.some(({ diedAt, pauses }) => diedAt !== undefined || pauses.length > 0);
+  return !isHit && faults.length === 0 && rates === undefined;
 }

@@ -9,16 +9,25 @@ const pauseMs = 100;
 
 /** Requests of one process to the server. */
 export interface BrokerClient {
-  /** Sends a request. Fails when the connection breaks, and after a time. */
-  ask<T>(what: string, serve: () => T | Promise<T>, timeoutMs?: number): Promise<T>;
+  /**
+   * Sends a request. Fails when the connection breaks, and after a time.
+   *
+   * @param mayLose true if the answer may be lost, so that the caller asks again; default false
+   */
+  ask<T>(what: string, serve: () => T | Promise<T>, timeoutMs?: number, mayLose?: boolean): Promise<T>;
   /** Sends a request until there is an answer. @throws MeshError `unavailable` */
   insist<T>(what: string, serve: () => T | Promise<T>): Promise<{ value: T; tries: number }>;
   /** Waits for the connection, or for the end of the signals. */
   connected(...signals: AbortSignal[]): Promise<void>;
 }
 
-export function makeBrokerClient({ ops }: Wire, connection: Connection): BrokerClient {
-  const ask = <T>(what: string, serve: () => T | Promise<T>, timeoutMs = attemptMs): Promise<T> =>
+export function makeBrokerClient({ ops, rates }: Wire, connection: Connection): BrokerClient {
+  const ask: BrokerClient['ask'] = <T>(
+    what: string,
+    serve: () => T | Promise<T>,
+    timeoutMs = attemptMs,
+    mayLose = false,
+  ): Promise<T> =>
     ops.ask(connection.life, what, (isCutOff) => {
       const { promise, resolve, reject } = Promise.withResolvers<T>();
       const fail = () => finish(() => reject(new Error('no answer')));
@@ -29,8 +38,9 @@ export function makeBrokerClient({ ops }: Wire, connection: Connection): BrokerC
         settle();
       };
       connection.onDown.add(fail);
+      const isLost = mayLose && rates.lostAck > 0 && connection.random.chance(rates.lostAck);
       const answer = (settle: () => void) => {
-        if (!isCutOff()) connection.toClient(() => finish(settle));
+        if (!isCutOff() && !isLost) connection.toClient(() => finish(settle));
       };
       connection.toServer(() => {
         try {
@@ -64,7 +74,7 @@ export function makeBrokerClient({ ops }: Wire, connection: Connection): BrokerC
     for (let tries = 1; ; tries += 1) {
       try {
         if (!connection.isOpen) throw new Error('no connection');
-        return { value: await ask(what, serve), tries };
+        return { value: await ask(what, serve, attemptMs, true), tries };
       } catch (cause) {
         if (cause instanceof MeshError) throw cause;
         if (left() <= 0 || connection.closed.aborted)

@@ -16,6 +16,7 @@ export function randomFaults(seed: string, replicas: Replicas): FaultPlan {
   const rates = {
     slowMessage: rate(0.6, 0.2),
     slowMs: random.pick([20, 200, 1_600]),
+    lostAck: random.fork('acks').chance(0.3) ? random.fork('lostAck').next() * 0.05 : 0,
     lostCall: rate(0.3, 0.05),
     lostReply: rate(0.4, 0.1),
     failedCall: rate(0.2, 0.02),
