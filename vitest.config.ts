@@ -14,8 +14,8 @@ const limits = { testTimeout: 60_000, hookTimeout: 60_000 };
 
 export default defineConfig({
   test: {
-    // Most tests wait more than they work. Vitest would take one worker on a machine with two cores.
-    maxWorkers: 2,
+    // Tests with servers wait half of their time. Vitest would take one worker on a machine with two cores.
+    maxWorkers: 3,
     reporters: [new TimesReporter(), 'default'],
     projects: [
       {

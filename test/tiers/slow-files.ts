@@ -1,2 +1,11 @@
 /** The files of `npm test` that may take more than 20 s on a quiet machine of two cores, with the reason. */
-export const slowFiles: Readonly<Record<string, string>> = {};
+export const slowFiles: Readonly<Record<string, string>> = {
+  'test/sim/crash-points.test.ts': 'kills every process at every operation of eleven scenarios',
+  'test/sim/long-crash-points.test.ts': 'kills every process at every operation of six longer scenarios',
+  'test/sim/longest-crash-points.test.ts': 'kills every process at every operation of the longest scenario',
+  'test/sim/random-histories.test.ts': '300 random histories',
+  'test/conformance/conformance.test.ts': 'each scenario on ADK, in one process and on a mesh of processes',
+  'test/chaos/chaos.test.ts': '120 runs on real servers under all faults',
+  'test/browser/console.test.ts': 'every view of the console in Chromium',
+  'test/browser/web-ui.test.ts': 'every view of the web UI of ADK in Chromium',
+};
