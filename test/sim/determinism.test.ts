@@ -1,15 +1,12 @@
-import { execFile } from 'node:child_process';
-import { join } from 'node:path';
-import { promisify } from 'node:util';
 import { expect, it } from 'vitest';
 import { wholeWork } from './every-crash-point.ts';
 import { randomPlan } from './random-history.ts';
+import { runSimulation } from './run-simulation.fixture.ts';
 import { simulate } from './simulate.ts';
 import { carryOut } from './work.ts';
 
 const count = 20;
 const seed = '1001';
-const main = join(import.meta.dirname, 'main.ts');
 
 async function hashes(): Promise<string[]> {
   const found: string[] = [];
@@ -18,14 +15,12 @@ async function hashes(): Promise<string[]> {
 }
 
 it('repeats histories by their seeds, also in another process and beside other work', async () => {
-  const command = [main, '--random', String(count), '--seed', seed, '--hashes', '--workers', '2'];
   // Both work at the same time.
-  const other = promisify(execFile)(process.execPath, command);
+  const other = runSimulation('--random', String(count), '--seed', seed, '--hashes');
   const first = await hashes();
   expect(new Set(first).size).toBe(count);
   expect(await hashes()).toEqual(first);
-  const { stdout } = await other;
-  const printed = stdout.split('\n').filter((line) => /^ +\d+ \d+-[0-9a-f]{8}$/.test(line));
+  const printed = (await other).split('\n').filter((line) => /^ +\d+ \d+-[0-9a-f]{8}$/.test(line));
   expect(printed.map((line) => line.trim())).toEqual(first.map((line) => line.trim()));
 });
 

@@ -1,6 +1,5 @@
-import { describe, it } from 'vitest';
-import { expectEveryCrashPoint, longScenarios } from './report.fixture.ts';
+import { it } from 'vitest';
+import { expectEveryCrashPoint, longScenarios } from './run-simulation.fixture.ts';
 
-describe('every process may die before and after every operation of', () => {
-  it.each(longScenarios)('%s', expectEveryCrashPoint);
-});
+it('keeps its promises when a process dies at any operation of a long scenario', () =>
+  expectEveryCrashPoint(longScenarios));

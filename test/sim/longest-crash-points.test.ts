@@ -1,6 +1,5 @@
-import { describe, it } from 'vitest';
-import { expectEveryCrashPoint, longestScenarios } from './report.fixture.ts';
+import { it } from 'vitest';
+import { expectEveryCrashPoint, longestScenarios } from './run-simulation.fixture.ts';
 
-describe('every process may die before and after every operation of', () => {
-  it.each(longestScenarios)('%s', expectEveryCrashPoint);
-});
+it('keeps its promises when a process dies at any operation of the longest scenario', () =>
+  expectEveryCrashPoint(longestScenarios));

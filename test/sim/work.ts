@@ -73,8 +73,7 @@ function summaryOf(name: string, { histories, missed, bad }: Report, from: numbe
   };
 }
 
-/** Describes a bad history in a few lines. */
-export function lineOf({ scenario, seed, faults, violations }: BadHistory): BadLine {
+function lineOf({ scenario, seed, faults, violations }: BadHistory): BadLine {
   const { ops = [], sabotage } = faults;
   const words = [`npm run simulate -- --one ${scenario.name} --seed ${seed}`];
   if (ops.length > 0) words.push(`--crash ${writeOpFaults(ops)}`);

@@ -113,7 +113,7 @@ const list: readonly Scenario[] = [
     visits: [
       visit(...confirmed),
       { user: 'u2', bursts: [[say('3', 'transfer')], [say('4', 'nested')]] },
-      visit([say('5', 'both'), say('6', 'remote')]),
+      visit([say('5', 'both')]),
     ],
   },
 ];

@@ -1,0 +1,33 @@
+import { execFile } from 'node:child_process';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import { expect } from 'vitest';
+
+/** The scenarios whose histories are long. Files of their own keep each file of tests short. */
+export const longScenarios: readonly string[] = ['nested', 'fan', 'order', 'job', 'version', 'rewind'];
+export const longestScenarios: readonly string[] = ['mixed'];
+
+const main = join(import.meta.dirname, 'main.ts');
+
+/**
+ * Runs the command in a process of its own, where our code takes two thirds of the time that it takes here. Returns
+ * what it prints, also when it finds violations.
+ */
+export async function runSimulation(...args: string[]): Promise<string> {
+  const command = promisify(execFile)(process.execPath, [main, ...args, '--workers', '1']);
+  const { stdout } = await command.catch((error: { stdout?: string }) => ({ stdout: error.stdout ?? '' }));
+  return stdout;
+}
+
+/** Kills a process before and after every operation of scenarios, and expects no violation. */
+export async function expectEveryCrashPoint(names: readonly string[]): Promise<void> {
+  const printed = await runSimulation('--crash', names.join(','), '--seed', '7');
+  console.log(printed);
+  expect(printed).toMatch(/^\d{3,} histories, 0 violations$/m);
+  const parts = [...printed.matchAll(/^(\w+): (\d+) histories, (\d+) faults not reached/gm)];
+  expect(parts.map(([, name]) => name)).toEqual(names);
+  for (const [, name, histories, missed] of parts) {
+    expect(Number(histories), `points of ${name}`).toBeGreaterThan(30);
+    expect(Number(missed), `points of ${name} that were not reached`).toBe(0);
+  }
+}
