@@ -4,10 +4,13 @@ import type { Rest } from './check/history.ts';
 
 type RedisRest = Rest['redis'];
 
+/** A server, as far as its keys are judged. */
+export type KeyReader = Pick<Redis, 'exists' | 'hexists' | 'hget' | 'hkeys' | 'hmget' | 'pttl' | 'zrange'>;
+
 /** One key with its server. */
 interface Stored {
   key: string;
-  redis: Redis;
+  redis: KeyReader;
   /** All keys of the mesh, on all servers. */
   all: ReadonlySet<string>;
   rest: RedisRest;
@@ -64,22 +67,26 @@ const kinds: Kind[] = [
   ].map((each): Kind => [each, async () => {}]),
 ];
 
-/**
- * Reads all keys of the mesh from the primaries, and sorts out what is left when all work has ended. A key is
- * an orphan when it is of no known kind, when its session is gone, or when it should expire and does not.
- */
+/** Reads all keys of the mesh from the primaries, and sorts out what is left when all work has ended. */
 export async function readRedisRest(nodes: readonly { host: string; port: number }[]): Promise<RedisRest> {
-  const rest: RedisRest = { holders: [], waitingRuns: [], claims: [], jobs: [], orphanKeys: [] };
   const clients = nodes.map(({ host, port }) => new Redis({ host, port, lazyConnect: true }));
   for (const client of clients) client.on('error', () => {});
   try {
-    const found = (await Promise.all(clients.map(keysOn))).flat();
-    const all = new Set(found.map(({ key }) => key));
-    for (const { key, redis } of found) await judge({ key, redis, all, rest });
-    return rest;
+    return await judgeKeys((await Promise.all(clients.map(keysOn))).flat());
   } finally {
     for (const client of clients) client.disconnect();
   }
+}
+
+/**
+ * Sorts keys. A key is an orphan when it is of no known kind, when its session is gone, or when it should expire and
+ * does not.
+ */
+export async function judgeKeys(found: readonly { key: string; redis: KeyReader }[]): Promise<RedisRest> {
+  const rest: RedisRest = { holders: [], waitingRuns: [], claims: [], jobs: [], orphanKeys: [] };
+  const all = new Set(found.map(({ key }) => key));
+  for (const { key, redis } of found) await judge({ key, redis, all, rest });
+  return rest;
 }
 
 async function keysOn(redis: Redis): Promise<{ key: string; redis: Redis }[]> {

@@ -130,7 +130,7 @@ async function readHistory(stage: Stage, clients: Clients): Promise<History> {
   const { records, faults, executions } = stage;
   return {
     ...{ ...traffic, lives: records, faults, executions, countingTools, onceTools },
-    ...(await readSessions(stage.store.sessions, traffic)),
+    ...(await readSessions(stage.store.direct.sessions, traffic)),
     rest: await readRest(stage),
     ...{ unsettled: [], leastShare: 0 },
   };
@@ -138,14 +138,6 @@ async function readHistory(stage: Stage, clients: Clients): Promise<History> {
 
 async function readRest(stage: Stage): Promise<Rest> {
   const { broker, store } = stage;
-  const { sessions, openJobs } = store;
-  const holders: string[] = [];
-  const waitingRuns: string[] = [];
-  for (const ref of await sessions.leases.busySessions(app, 100)) {
-    const work = await sessions.invocations.workIn(ref);
-    if (work) holders.push(`${ref.sessionId} (${work.invocationId})`);
-    else waitingRuns.push(ref.sessionId);
-  }
   const left = broker.stream.rest().filter(({ subject }) => !subject.includes('.audit.'));
   const [dead = [], work = []] = [true, false].map((isDead) =>
     left.filter(({ subject }) => subject.includes('.dead.') === isDead),
@@ -156,7 +148,7 @@ async function readRest(stage: Stage): Promise<Rest> {
       ...{ name, messages: all.length, ghosts: 0 },
       ackPending: all.filter(({ isPending }) => isPending).length,
     })),
-    redis: { holders, waitingRuns, claims: stage.openClaims(), jobs: [...openJobs], orphanKeys: [] },
+    redis: await store.rest(),
     deadLetters: dead.map(({ text }) => {
       const { subject, error, payload } = JSON.parse(text) as DeadLetter;
       return { subject, ...error, payload: JSON.stringify(payload) };

@@ -1,4 +1,5 @@
 import { type Server, seededRandom, startRedis } from '@agentmesh/testing';
+import { casesOfTier } from '@agentmesh/testing/tiers';
 import { Redis } from 'ioredis';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { allScripts, ensureFunctions } from '../../../libs/store/src/functions.ts';
@@ -38,7 +39,7 @@ describe('a real Redis replies the same as the small one', () => {
   it('and has the same keys in the end', () => twin.compareKeys());
 });
 
-it.each([1, 2, 3, 4])('to random commands: seed %i', async (seed) => {
+it.each(casesOfTier([1, 2, 3, 4]))('to random commands: seed %i', async (seed) => {
   const twin = await freshTwin();
   const random = seededRandom(seed);
   for (let turn = 0; turn < 1_500; turn += 1) {
@@ -48,7 +49,7 @@ it.each([1, 2, 3, 4])('to random commands: seed %i', async (seed) => {
   await twin.compareKeys();
 });
 
-it.each([1, 2, 3, 4])('to random calls of all scripts: seed %i', async (seed) => {
+it.each(casesOfTier([1, 2, 3, 4]))('to random calls of all scripts: seed %i', async (seed) => {
   const twin = await freshTwin();
   const random = seededRandom(seed);
   for (let turn = 0; turn < 3_000; turn += 1) {

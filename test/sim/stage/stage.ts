@@ -82,21 +82,10 @@ export class Stage {
   /** Tells whether nobody works and nothing waits. */
   async isQuiet(app: string): Promise<boolean> {
     const { stream } = this.broker;
-    const { openJobs, sessions } = this.store;
     if (this.world.time < this.calmAt || stream.hasWork(['.dead.', '.audit.'])) return false;
-    if (this.openClaims().length > 0 || openJobs.size > 0) return false;
-    return (await sessions.leases.busySessions(app, 10)).length === 0;
-  }
-
-  /**
-   * Returns the claims on calls without a result. The claim of a dead process is none: it ends with its lease, which
-   * nobody renews.
-   */
-  openClaims(): string[] {
-    return [...this.store.claims].flatMap(([call, holder]) => {
-      const number = Number(/-(\d+)-[^-]+$/.exec(holder.split('/')[0] ?? '')?.[1]);
-      return this.records[number - 1]?.diedAt === undefined ? [call] : [];
-    });
+    if ((await this.store.direct.sessions.leases.busySessions(app, 10)).length > 0) return false;
+    const { claims, jobs } = await this.store.rest();
+    return claims.length === 0 && jobs.length === 0;
   }
 
   place(name: string): Place {

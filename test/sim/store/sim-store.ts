@@ -1,42 +1,49 @@
-import { InMemorySessionService, type SessionService } from '@agentmesh/agent';
-import { memoryCallResults, memoryJobs } from '@agentmesh/mesh';
-import type { CallResults, JobRecords } from '@agentmesh/store';
+import type { RedisStore } from '@agentmesh/store';
+import { allScripts } from '../../../libs/store/src/functions.ts';
+import { storeOn } from '../../../libs/store/src/redis-store.ts';
+import { libraryOf } from '../../../libs/store/src/scripts/script.ts';
+import type { Rest } from '../../chaos/check/history.ts';
+import { judgeKeys } from '../../chaos/redis-rest.ts';
 import type { Wire } from '../broker/wire.ts';
+import { SmallRedis } from '../redis/small-redis.ts';
+import { atOnce, smallRedisClient } from '../redis/small-redis-client.ts';
+import { smallRedisConnection } from '../redis/small-redis-connection.ts';
 import type { Life } from '../world/life.ts';
-import { overWire } from './over-wire.ts';
 import { StoreWire } from './store-wire.ts';
-import { watchCalls, watchJobs } from './watch-claims.ts';
 
 /** The stores of one process. */
-export interface Stores {
-  sessions: SessionService;
-  callResults: CallResults;
-  jobs: JobRecords;
-}
+export type Stores = Pick<RedisStore, 'sessions' | 'callResults' | 'jobs'>;
 
-/** A store in virtual time: the in-memory twins of Redis, which processes reach over a wire. */
+const libraries = allScripts.map((script) => libraryOf(script));
+
+/** A Redis in virtual time, on which the store of each process works: each round trip is a call over a wire. */
 export class SimStore {
   readonly wire: StoreWire;
-  /** The sessions as the harness reads them, without a wire. */
-  readonly sessions: SessionService = new InMemorySessionService();
-  /** The claims on calls without a result, and the jobs that are not over. */
-  readonly claims = new Map<string, string>();
-  readonly openJobs = new Set<string>();
-  readonly #callResults: CallResults;
-  readonly #jobs: JobRecords;
+  /** The store as the harness uses it, without a wire. */
+  readonly direct: RedisStore;
+  readonly #server: SmallRedis;
 
   constructor(wire: Wire) {
     this.wire = new StoreWire(wire);
-    this.#callResults = watchCalls(memoryCallResults(), this.claims);
-    this.#jobs = watchJobs(memoryJobs(), this.openJobs);
+    this.#server = new SmallRedis({ now: () => wire.world.now() });
+    for (const library of libraries) this.#server.call('FUNCTION', ['LOAD', library]);
+    this.direct = storeOn(smallRedisConnection(this.#server), {});
   }
 
   /** Opens the stores for a process. */
   openStore(life: Life): Stores {
-    return {
-      sessions: overWire(this.wire, life, this.sessions, 'sessions'),
-      callResults: overWire(this.wire, life, this.#callResults, 'results'),
-      jobs: overWire(this.wire, life, this.#jobs, 'jobs'),
-    };
+    const random = this.wire.wire.world.random.fork(`store/${life.name}`);
+    const connection = smallRedisConnection(this.#server, {
+      call: (name, carryOut) => this.wire.call(life, name, random, carryOut),
+    });
+    const { sessions, callResults, jobs } = storeOn(connection, {});
+    return { sessions, callResults, jobs };
+  }
+
+  /** Returns what is left in Redis. */
+  async rest(): Promise<Rest['redis']> {
+    const redis = smallRedisClient(this.#server, atOnce);
+    const [, keys] = await redis.scan('0', 'MATCH', 'am:*');
+    return await judgeKeys(keys.map((key) => ({ key, redis })));
   }
 }

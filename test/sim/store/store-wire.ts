@@ -31,7 +31,7 @@ export class StoreWire {
   }
 
   /** Makes a call. @throws MeshError `unavailable` without an answer */
-  call<T>(life: Life, name: string, random: Random, carryOut: () => Promise<T>): Promise<T> {
+  call<T>(life: Life, name: string, random: Random, carryOut: () => T): Promise<T> {
     const { world, ops, rates } = this.wire;
     return ops.ask(life, name, async (isCutOff) => {
       const deadline = world.time + timeoutMs;
@@ -61,7 +61,7 @@ export class StoreWire {
   async #try<T>(
     life: Life,
     random: Random,
-    carryOut: () => Promise<T>,
+    carryOut: () => T,
     isCutOff: () => boolean,
   ): Promise<Answer<T> | undefined> {
     const { lostCall, lostReply } = this.wire.rates;
@@ -72,12 +72,7 @@ export class StoreWire {
   }
 
   /** Carries a call to the store, and its answer back. The store carries it out also if the caller dies meanwhile. */
-  #pass<T>(
-    life: Life,
-    random: Random,
-    carryOut: () => Promise<T>,
-    isCutOff: () => boolean,
-  ): Promise<Answer<T>> {
+  #pass<T>(life: Life, random: Random, carryOut: () => T, isCutOff: () => boolean): Promise<Answer<T>> {
     const { world } = this.wire;
     const { promise, resolve } = Promise.withResolvers<Answer<T>>();
     const back = (answer: Answer<T>) => {
@@ -85,10 +80,11 @@ export class StoreWire {
       world.at(this.#latency(random), () => world.as(life, () => resolve(answer)));
     };
     world.at(this.#latency(random), () => {
-      runAs(undefined, carryOut).then(
-        (value) => back({ value }),
-        (error: unknown) => back({ error }),
-      );
+      try {
+        back({ value: runAs(undefined, carryOut) });
+      } catch (error) {
+        back({ error });
+      }
     });
     return promise;
   }
