@@ -2,10 +2,19 @@ import { execFile } from 'node:child_process';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { expect } from 'vitest';
+import type { Sabotage } from '../chaos/sabotage.ts';
 
 /** The scenarios whose histories are long. Files of their own keep each file of tests short. */
 export const longScenarios: readonly string[] = ['nested', 'fan', 'order', 'job', 'version', 'rewind'];
 export const longestScenarios: readonly string[] = ['mixed'];
+
+/** The sabotages that only some hundred histories find. */
+export const slowlyFound: readonly Sabotage[] = [
+  'no-deadline',
+  'no-gone-check',
+  'no-job-lease',
+  'lost-cancel',
+];
 
 const main = join(import.meta.dirname, 'main.ts');
 
@@ -30,4 +39,12 @@ export async function expectEveryCrashPoint(names: readonly string[]): Promise<v
     expect(Number(histories), `points of ${name}`).toBeGreaterThan(30);
     expect(Number(missed), `points of ${name} that were not reached`).toBe(0);
   }
+}
+
+/** Searches a history for each sabotage, among 1,000 at the most, and expects that each is found. */
+export async function expectSabotagesFound(names: readonly Sabotage[]): Promise<void> {
+  expect(names.length).toBeGreaterThanOrEqual(12);
+  const printed = await runSimulation('--sabotage', names.join(','), '--seed', '1');
+  const found = [...printed.matchAll(/^ +found by .* --sabotage ([a-z-]+)$/gm)].map(([, name]) => name);
+  expect(found.sort(), printed).toEqual([...names].sort());
 }

@@ -208,7 +208,7 @@ export const combinationScenarios: Scenario[] = [
       parts: {
         root: (kit) => {
           const { promise, resolve } = Promise.withResolvers<string>();
-          const late = new Promise<string>((done) => setTimeout(done, 300, 'alone').unref());
+          const late = new Promise<string>((done) => setTimeout(done, 3_000, 'alone').unref());
           const waits = tool('waits', async () => await Promise.race([promise, late]));
           const comes = tool('comes', () => {
             resolve('together');
