@@ -10,6 +10,8 @@ import { readSessions } from './read-sessions.ts';
 import { readRedisRest } from './redis-rest.ts';
 import { settle } from './settle.ts';
 
+/** The time for which a process may notice a deadline late on a machine that other work keeps busy, in ms. */
+const deadlineSlackMs = 30_000;
 /** The time limit for all accepted work to end after the last fault, in ms. */
 const defaultSettleMs = 45_000;
 /**
@@ -58,7 +60,7 @@ export async function readHistory(
     ...observations,
     ...(await readSessions(sessions, observations)),
     ...readEffects(field.effects),
-    ...{ countingTools, onceTools, unsettled, leastShare },
+    ...{ countingTools, onceTools, unsettled, leastShare, deadlineSlackMs },
     rest: { streams, ...rest },
   };
 }

@@ -1,5 +1,8 @@
 import { it } from 'vitest';
 import { expectEveryCrashPoint, longestScenarios } from './run-simulation.fixture.ts';
 
-it('keeps its promises when a process dies at any operation of the longest scenario', () =>
-  expectEveryCrashPoint(longestScenarios));
+it(
+  'keeps its promises when a process dies at any operation of the longest scenario',
+  () => expectEveryCrashPoint(longestScenarios),
+  600_000,
+);

@@ -20,12 +20,12 @@ const main = join(import.meta.dirname, 'main.ts');
 
 /**
  * Runs the command in a process of its own, where our code takes two thirds of the time that it takes here. Returns
- * what it prints, also when it finds violations.
+ * what it prints, errors too, also when it finds violations.
  */
 export async function runSimulation(...args: string[]): Promise<string> {
   const command = promisify(execFile)(process.execPath, [main, ...args, '--workers', '1']);
-  const { stdout } = await command.catch((error: { stdout?: string }) => ({ stdout: error.stdout ?? '' }));
-  return stdout;
+  const { stdout, stderr } = await command.catch((error: { stdout?: string; stderr?: string }) => error);
+  return `${stdout ?? ''}${stderr ?? ''}`;
 }
 
 /** Kills a process before and after every operation of scenarios, and expects no violation. */

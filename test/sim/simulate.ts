@@ -132,7 +132,7 @@ async function readHistory(stage: Stage, clients: Clients): Promise<History> {
     ...{ ...traffic, lives: records, faults, executions, countingTools, onceTools },
     ...(await readSessions(stage.store.direct.sessions, traffic)),
     rest: await readRest(stage),
-    ...{ unsettled: [], leastShare: 0 },
+    ...{ unsettled: [], leastShare: 0, deadlineSlackMs: 3_000 },
   };
 }
 

@@ -44,6 +44,7 @@ export class HistoryBuilder {
     },
     unsettled: [],
     leastShare: 0.9,
+    deadlineSlackMs: 3_000,
   };
   #time = 0;
   #ids = 0;

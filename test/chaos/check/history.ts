@@ -269,6 +269,11 @@ export interface History extends Observations {
   unsettled: string[];
   /** The least share of the messages whose runs must be completed, from 0 to 1; cancelled and refused ones do not count. */
   leastShare: number;
+  /**
+   * The time after its deadline in which a run may still begin an effect, in ms: seconds in virtual time; on a busy
+   * machine a process notices its deadline late.
+   */
+  deadlineSlackMs: number;
 }
 
 export interface Violation {

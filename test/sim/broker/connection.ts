@@ -55,7 +55,7 @@ export class Connection {
     const epoch = this.#epoch;
     this.#lastIn = Math.max(this.#lastIn, world.time, this.#heldUntil) + latency(this.#wire, this.random);
     world.inOrder(this.#lastIn - world.time, () => {
-      // What a process sent before its death arrives. It is no work of the process any more.
+      // The messages that a process sent before its death arrive. They are no work of the process any more.
       if (this.#epoch === epoch || (this.life.dead && this.#epoch === epoch + 1)) run();
     });
   }

@@ -1,4 +1,4 @@
-/** What happens to a process at an operation: it dies right before it, right after it, or it is stopped there. */
+/** A fault at an operation: the process dies right before it or right after it, or is stopped there. */
 export const opFaultKinds = ['before', 'after', 'pause'] as const;
 export type OpFaultKind = (typeof opFaultKinds)[number];
 

@@ -3,9 +3,6 @@ import { nameOf } from '../history.ts';
 import { callsOf } from '../log.ts';
 import type { Model, RunHistory } from '../model.ts';
 
-/** The time after its deadline in which a busy process may still begin an effect, in ms. */
-const slackMs = 3_000;
-
 /**
  * Finds work that goes on although it may not: an effect of a run after a cancellation that was acknowledged and of
  * which its record has no mark, and an effect of a run long after its deadline. Jobs go on after their runs.
@@ -49,7 +46,8 @@ function afterDeadline(model: Model, run: RunHistory, effects: readonly Executio
   const deadline = message.sentAt + message.deadlineMs;
   const lives = new Map(model.history.lives.map((life) => [life.life, life]));
   const late = effects.find(
-    ({ beganAt, life }) => beganAt > deadline + slackMs && !wasAway(lives.get(life), deadline, beganAt),
+    ({ beganAt, life }) =>
+      beganAt > deadline + model.history.deadlineSlackMs && !wasAway(lives.get(life), deadline, beganAt),
   );
   if (!late) return [];
   const what = `call ${late.callId} of ${late.tool} had an effect ${Math.round(late.beganAt - deadline)} ms after the deadline of its run`;
