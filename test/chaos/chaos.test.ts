@@ -3,13 +3,13 @@ import { endProcess, spawnGuarded } from '@agentmesh/testing';
 import { expect, it } from 'vitest';
 
 /**
- * The longest time of the run, in ms: it takes a minute on two cores without other work, three beside other tests, and
+ * The longest time of the run, in ms: it takes half a minute on two cores without other work, two beside other tests, and
  * itself reports a client that waited for 150 s and work that did not end 45 s later.
  */
 const longestMs = 460_000;
 
 it('keeps all rules under all kinds of faults', async () => {
-  const words = ['--verbose', '--runs', '120', '--mix', 'all', '--seed', '4'];
+  const words = ['--verbose', '--runs', '60', '--mix', 'all', '--seed', '4'];
   const child = spawnGuarded([process.execPath, 'main.ts', ...words], {
     cwd: import.meta.dirname,
     stdio: ['ignore', 'pipe', 'inherit'],

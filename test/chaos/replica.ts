@@ -52,7 +52,7 @@ export function startReplica(options: ReplicaOptions): Replica {
   function start() {
     lives += 1;
     const life = `${name}#${lives}`;
-    const record: Life = { replica: name, life, startedAt: now(), pauses: [], cutOffs: [] };
+    const record: Life = { replica: name, life, startedAt: now(), pauses: [], cutOffs: [], unaware: [] };
     options.lives?.push(record);
     const { args, cwd, env } = options.command(life);
     const child = spawnGuarded([process.execPath, ...args], {

@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { differencesOf } from './differences.ts';
+import type { Outcome } from './kit.ts';
 import { runLocal } from './run-local.ts';
 import { type ProcessMesh, startProcessMesh } from './run-mesh.ts';
 import { scenarios } from './scenarios/index.ts';
@@ -19,14 +20,17 @@ const recorded: Record<string, string[]> = JSON.parse(read('differences.json'));
 // The scenarios run one after the other, because both libraries read the model's address from the
 // environment.
 describe.each(scenarios)('$name ($section)', (scenario) => {
+  let ours: Outcome;
+  beforeAll(async () => {
+    ours = await runLocal('agentmesh', scenario);
+  });
+
   it('is the same in one process and with every agent and tool in a process of its own', async () => {
-    const here = await runLocal('agentmesh', scenario);
-    expect(await mesh.run(scenario)).toEqual(here);
+    expect(await mesh.run(scenario)).toEqual(ours);
   });
 
   it(`${scenario.differs ? 'differs from ADK as differences.json says' : 'is the same with ADK'}`, async () => {
     const { name, differs = [] } = scenario;
-    const ours = await runLocal('agentmesh', scenario);
     const theirs = await runLocal('adk', scenario);
     expect(differencesOf(theirs, ours)).toEqual(recorded[name] ?? []);
     for (const id of differs) expect(reasons, `difference ${id}`).toContain(`| ${id} `);

@@ -5,7 +5,7 @@ export const slowFiles: Readonly<Record<string, string>> = {
   'test/sim/random-histories.test.ts': '300 random histories',
   'test/sim/sabotages.test.ts': 'searches a history for each of fifteen sabotages',
   'test/conformance/conformance.test.ts': 'each scenario on ADK, in one process and on a mesh of processes',
-  'test/chaos/chaos.test.ts': '120 runs on real servers under all faults',
+  'test/chaos/chaos.test.ts': '60 runs on real servers under all faults',
   'test/browser/console.test.ts': 'every view of the console in Chromium',
   'test/browser/web-ui.test.ts': 'every view of the web UI of ADK in Chromium',
   'test/browser/chat.test.ts': 'a conversation with files and approvals in Chromium',

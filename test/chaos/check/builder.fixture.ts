@@ -32,7 +32,7 @@ export class HistoryBuilder {
   readonly history: History = {
     ...{ messages: [], acts: [], news: [], faults: [], sessions: [], invocations: [], executions: [] },
     lives: ['front/1#1', 'tool/1#1', 'tool/2#1'].map((life) => ({
-      ...{ replica: life.split('#')[0] ?? life, life, startedAt: 0, pauses: [], cutOffs: [] },
+      ...{ replica: life.split('#')[0] ?? life, life, startedAt: 0, pauses: [], cutOffs: [], unaware: [] },
     })),
     countingTools: ['add_local', 'add_remote'],
     onceTools: ['add_remote'],

@@ -198,6 +198,8 @@ export interface Life {
   pauses: Span[];
   /** The times in which it could reach neither NATS nor Redis. */
   cutOffs: Span[];
+  /** The times in which a cancellation was on its way to it. Only the simulation knows them. */
+  unaware: Span[];
 }
 
 export interface Fault {

@@ -29,6 +29,11 @@ export interface Model {
    * whether it was ever deleted.
    */
   isDeleted(ref: SessionRef, message?: Message): boolean;
+  /**
+   * Tells whether NATS may have forgotten an acknowledgement, as a server does that dies before it syncs: a message
+   * that was settled is delivered again.
+   */
+  forgetsAcks: boolean;
   runOf(message: Message): RunHistory | undefined;
   /** Returns the place of a run for a violation. */
   place(run: RunHistory): { session: string; invocationId: string };
@@ -90,6 +95,9 @@ export function modelOf(history: History): Model {
         ({ session, doneAt = Number.POSITIVE_INFINITY }) =>
           doneAt >= (message?.sentAt ?? 0) && nameOf(session) === nameOf(ref),
       ),
+    forgetsAcks: history.faults.some(
+      ({ kind, target }) => kind === 'forgetAck' || (kind === 'restart' && target === 'nats'),
+    ),
     runOf: (message) => ofMessage.get(message),
     place: ({ session, invocationId }) => ({ session: nameOf(session), invocationId }),
   };
@@ -140,3 +148,10 @@ export function isBesideRuns(session: SessionHistory | undefined, invocationId: 
 export function isCopied({ copied }: SessionHistory, invocationId: string): boolean {
   return copied?.includes(invocationId) ?? false;
 }
+
+/**
+ * Tells whether a run may have ended with its deleted session, and have begun again in a session that was made under
+ * the same name. A message over NATS does not say which of the two it means, and NATS may forget that it was settled.
+ */
+export const isRevived = (model: Model, { session, message }: RunHistory): boolean =>
+  model.forgetsAcks && message?.via === 'nats' && model.isDeleted(session, message);

@@ -59,3 +59,50 @@ it('allows a second effect after a pause of the process in which NATS restarted,
   history.faults.push({ at: beganAt - 0.5, kind: 'restart', target: 'nats', forMs: 1 });
   expect(check(history)).toEqual([]);
 });
+
+it('allows an effect of a cancelled run in a process that the cancellation had not reached', () => {
+  const { history, runs } = tellStory();
+  const effect = history.executions.find(({ invocationId }) => invocationId === runs.cancelled.invocationId);
+  if (!effect) throw new Error('the run has no effect');
+  effect.beganAt = 9_000;
+  expect(check(history)).toMatchObject([{ rule: 'effects-once' }]);
+  history.lives.find(({ life }) => life === effect.life)?.unaware.push([runs.cancelled.sentAt, 9_001]);
+  expect(check(history)).toEqual([]);
+});
+
+const isOf =
+  (message: { invocationId: string }) =>
+  ({ invocationId }: { invocationId: string }) =>
+    invocationId === message.invocationId;
+
+describe('when NATS forgot an acknowledgement', () => {
+  const forgotten = { at: 1, kind: 'forgetAck', target: 'front/1' };
+
+  it('allows that a settled message over NATS runs again in the session that was made after its deletion', () => {
+    const { history, runs } = tellStory();
+    const { old } = runs;
+    old.via = 'nats';
+    for (const end of [...(old.view?.ends ?? []), ...history.news.filter(isOf(old))])
+      Object.assign(end, { status: 'failed', code: 'not_found' });
+    const ends = [{ status: 'completed' as const }];
+    history.invocations.push({ ...old.session, invocationId: old.invocationId, status: 'completed', ends });
+    expect(check(history)).toMatchObject([{ rule: 'ended-once' }]);
+    history.faults.push(forgotten);
+    expect(check(history)).toEqual([]);
+  });
+
+  it('allows a dead letter for a settled message, whose large payload is gone', () => {
+    const { history } = tellStory();
+    const message =
+      'the payload of a message on run.s1, 70000 bytes, is not there any more; send the message again';
+    history.rest.deadLetters.push({
+      subject: 'dead.agent.front',
+      code: 'failed_precondition',
+      message,
+      payload: '""',
+    });
+    expect(check(history)).toMatchObject([{ rule: 'dead-letters' }]);
+    history.faults.push(forgotten);
+    expect(check(history)).toEqual([]);
+  });
+});

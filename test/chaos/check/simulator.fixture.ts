@@ -174,7 +174,7 @@ function dieAfterEffect({ builder: { history } }: World): void {
   const life = `tool/9#${history.lives.length}`;
   if (!last || history.executions.filter(({ callId }) => callId === last.callId).length > 1) return;
   const beganAt = last.beganAt - 0.5;
-  const times = { startedAt: 0, diedAt: last.beganAt - 0.25, pauses: [], cutOffs: [] };
+  const times = { startedAt: 0, diedAt: last.beganAt - 0.25, pauses: [], cutOffs: [], unaware: [] };
   history.lives.push({ replica: 'tool/9', life, ...times });
   const at = history.executions.findIndex(({ callId }) => callId === last.callId);
   const { endedAt: _endedAt, ...unfinished } = last;

@@ -1,5 +1,6 @@
 import type { Random } from '@agentmesh/testing';
 import type { Packet } from '../../../libs/bus/src/bus/broker-link.ts';
+import type { Life } from '../world/life.ts';
 import type { World } from '../world/world.ts';
 import type { Subscription } from './connection.ts';
 import { isOfPattern, type Tokens, tokensOf } from './subject-pattern.ts';
@@ -9,6 +10,8 @@ export class CoreSubjects {
   readonly #world: World;
   readonly #random: Random;
   readonly #subscriptions = new Map<Subscription, Tokens>();
+  /** Learns how long each message was on its way, in virtual time. */
+  onArrival: (life: Life, subject: string, sentAt: number) => void = () => {};
 
   constructor(world: World) {
     this.#world = world;
@@ -50,11 +53,13 @@ export class CoreSubjects {
   #deliver(receiver: Subscription, packet: Packet): void {
     const { connection } = receiver;
     const copy = { ...packet, headers: { ...packet.headers }, bytes: packet.bytes.slice() };
+    const sentAt = this.#world.time;
     connection.toClient(() => {
       if (!connection.subscriptions.has(receiver)) return;
       this.#world.note(
         `> ${connection.life.name} ${packet.subject}${packet.noResponders ? ' (nobody)' : ''}`,
       );
+      this.onArrival(connection.life, packet.subject, sentAt);
       receiver.onPacket(copy);
     });
   }

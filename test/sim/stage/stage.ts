@@ -1,9 +1,11 @@
+import { every } from '@agentmesh/protocol';
 import { createLogger } from '@agentmesh/service';
 import type { Execution, Fault, Life as LifeRecord } from '../../chaos/check/history.ts';
 import { now } from '../../chaos/check/history.ts';
 import type { CountWork } from '../../chaos/effects.ts';
 import type { Sabotage } from '../../chaos/sabotage.ts';
 import { SimBroker } from '../broker/sim-broker.ts';
+import { isOfPattern, tokensOf } from '../broker/subject-pattern.ts';
 import type { StreamOptions } from '../broker/work-stream.ts';
 import type { OpFault } from '../faults/op-fault.ts';
 import { Ops } from '../faults/ops.ts';
@@ -15,6 +17,7 @@ import type { World } from '../world/world.ts';
 import type { Part, Place, Replicas } from './place.ts';
 import { names, type Site, startProcess } from './start-process.ts';
 
+const cancellations = tokensOf(names.invocationCancel(every, every));
 /** The time after which a new process comes for a dead one, in ms. */
 const restartMs = [100, 400] as const;
 /** The time for the work in hand of a process that is replaced, in ms. */
@@ -62,6 +65,10 @@ export class Stage {
     });
     const wire = { world, ops: this.ops, rates: this.rates };
     this.broker = new SimBroker(wire, names, stream);
+    this.broker.core.onArrival = (life, subject, sentAt) => {
+      if (isOfPattern(cancellations, tokensOf(subject)))
+        this.#record(life)?.unaware.push([now() - (world.time - sentAt), now()]);
+    };
     this.store = new SimStore(wire);
     onLine = (line) => this.#line(line.trim());
     this.site = {
@@ -163,7 +170,14 @@ export class Stage {
     const { promise: died, resolve: die } = Promise.withResolvers<void>();
     const place: Place = { name, part, version, life, lives, running: undefined, died, die };
     this.places.set(name, place);
-    this.records.push({ replica: name, life: life.name, startedAt: now(), pauses: [], cutOffs: [] });
+    this.records.push({
+      replica: name,
+      life: life.name,
+      startedAt: now(),
+      pauses: [],
+      cutOffs: [],
+      unaware: [],
+    });
     const number = this.records.length;
     const start = () => startProcess(this.site, life, { part, version, number });
     this.world.at(0, () =>

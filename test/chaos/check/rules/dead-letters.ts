@@ -6,7 +6,8 @@ import type { Model } from '../model.ts';
 /**
  * Finds dead letters that no message provoked: on purpose, or as the outcome of a call that has another outcome
  * already, was closed, or is gone with its session, or because five processes died at a run. A job's own report
- * is never such an outcome, since the job belongs to its call.
+ * is never such an outcome, since the job belongs to its call. When NATS forgot that a large message was settled,
+ * the message comes again, and its payload is gone.
  */
 export function deadLetters(model: Model): Found[] {
   const { sessions, messages, rest } = model.history;
@@ -20,7 +21,9 @@ export function deadLetters(model: Model): Found[] {
     );
     const { subject, code, message } = letter;
     const what = `${subject} became a dead letter (${code}): ${message}`;
-    return isProvoked || isDeadly(model, letter) ? [] : [{ ...placeOf(sessions, letter), what }];
+    return isProvoked || isDeadly(model, letter) || isSettled(model, letter)
+      ? []
+      : [{ ...placeOf(sessions, letter), what }];
   });
 }
 
@@ -36,6 +39,9 @@ function isOnPurpose({ deadLetter, invocationId, text, answers = [] }: Message, 
 }
 
 const holds = ({ subject, payload }: DeadLetter, name: string) => `${subject} ${payload}`.includes(name);
+
+const isSettled = ({ forgetsAcks }: Model, { code, message }: DeadLetter) =>
+  forgetsAcks && code === 'failed_precondition' && /^the payload of .* is not there any more/.test(message);
 
 /** Tells whether so many processes of an agent died that a run had to be given up. */
 function isDeadly({ history }: Model, { subject, message }: DeadLetter): boolean {

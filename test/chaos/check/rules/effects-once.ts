@@ -129,7 +129,8 @@ const overlap = (one: Span, other: Span) => one[0] <= other[1] && other[0] <= on
 
 /**
  * Finds effects of a cancelled run that came after its cancellation was acknowledged and its client was told
- * the end. A job goes on after its run. A process that was paused or alone at that time could not know.
+ * the end. A job goes on after its run. A process that was paused, alone, or not yet
+ * reached by the cancellation could not know.
  */
 function lateEffects(model: Model, calls: Calls): Found[] {
   const { executions, acts, lives } = model.history;
@@ -158,7 +159,8 @@ function lateEffects(model: Model, calls: Calls): Found[] {
 }
 
 const wasAway = (life: Life | undefined, between: Span) =>
-  life !== undefined && [...life.pauses, ...life.cutOffs].some((each) => overlap(each, between));
+  life !== undefined &&
+  [...life.pauses, ...life.cutOffs, ...life.unaware].some((each) => overlap(each, between));
 
 /** Counts the calls that had more than one effect, by tool. */
 export function repeats(executions: readonly Execution[]): Record<string, number> {

@@ -1,7 +1,7 @@
 import type { StoredEvent } from '@agentmesh/agent/internal';
 import { type Ending, type Found, type Message, nameOf, type SessionHistory } from '../history.ts';
 import { callsOf, isAside, isEnd, textOf } from '../log.ts';
-import type { Model, RunHistory } from '../model.ts';
+import { isRevived, type Model, type RunHistory } from '../model.ts';
 import { explainedEnd } from './explained-end.ts';
 
 /**
@@ -88,7 +88,10 @@ function told(model: Model): Found[] {
         .map((end) => ({ end, to: 'a watcher' })),
     ];
     const expected = run.ends[0] ?? ends[0]?.end;
-    const wrong = ends.find(({ end }) => expected && name(end) !== name(expected));
+    const wrong = ends.find(
+      ({ end }) =>
+        expected && name(end) !== name(expected) && !(end.code === 'not_found' && isRevived(model, run)),
+    );
     if (!expected || !wrong) return [];
     const known = run.ends[0] ? 'its record' : ends[0]?.to;
     const what = `${wrong.to} was told ${name(wrong.end)}, and ${known} says ${name(expected)}`;

@@ -1,7 +1,7 @@
 import { runKey } from '@agentmesh/agent/internal';
 import { type Found, type Message, nameOf, type SessionHistory } from '../history.ts';
 import { isAside } from '../log.ts';
-import { isCopied, type Model, type RunHistory } from '../model.ts';
+import { isCopied, isRevived, type Model, type RunHistory } from '../model.ts';
 
 /**
  * Finds runs of one session whose events mix: the events of a run form one block of the log. Events that are
@@ -66,8 +66,10 @@ function overtaken(model: Model, begun: readonly Begun[]): Found[] {
     .filter(({ message }) => message.whenBusy !== 'interrupt')
     .flatMap((later): Found[] => {
       const first = begun.find(
-        ({ message, seq }) =>
-          (message.acceptedAt ?? Number.POSITIVE_INFINITY) < later.message.sentAt && seq > later.seq,
+        ({ message, run, seq }) =>
+          !isRevived(model, run) &&
+          (message.acceptedAt ?? Number.POSITIVE_INFINITY) < later.message.sentAt &&
+          seq > later.seq,
       );
       if (!first) return [];
       const before = `message ${first.message.id} was accepted before message ${later.message.id} was sent`;
