@@ -154,6 +154,8 @@ export { nearest } from './parsing/nearest.ts';
 export type { OptionNames, OptionRules } from './parsing/options.ts';
 export { assertOptions } from './parsing/options.ts';
 export { parse } from './parsing/parse.ts';
+export type { JsonSource } from './parsing/parse-json.ts';
+export { changedNumber, parseJson, withoutMark } from './parsing/parse-json.ts';
 export { keptJson, maxPayloadBytes } from './parsing/payload-limit.ts';
 export type { JsonEntry } from './parsing/to-json.ts';
 export { jsonEntries, toJson } from './parsing/to-json.ts';

@@ -5,12 +5,11 @@ import {
   type ClientAuth,
   ClientSecretBasic,
   ClientSecretPost,
-  discoveryRequest,
   None,
   processDiscoveryResponse,
 } from 'oauth4webapi';
 import type { AuthConfig, OAuth2Credential } from '../credentials/auth-config.ts';
-import { tokenError } from './describe-token-error.ts';
+import { insecureAddress, tokenError } from './describe-token-error.ts';
 import { oauthOf, requestMs, type SchemeOAuth } from './scheme-oauth.ts';
 import { TokenError } from './token-error.ts';
 
@@ -67,24 +66,78 @@ function writtenOut({ issuer, authorizationEndpoint, tokenEndpoint = '' }: Schem
 
 const wellKnown = '/.well-known/openid-configuration';
 
+/**
+ * Reads the discovery document. The scheme names its address, so a document of the same host may name another issuer
+ * than its address does, as those of Authentik and of Azure AD B2C do; one of another host must be the issuer of the
+ * scheme.
+ */
 async function discover(
-  { openIdConnectUrl: url = '', issuer }: SchemeOAuth,
+  { openIdConnectUrl, issuer }: SchemeOAuth,
   signal: AbortSignal | undefined,
 ): Promise<AuthorizationServer> {
-  const from = issuer ?? (url.endsWith(wellKnown) ? url.slice(0, -wellKnown.length) : undefined);
-  if (from === undefined || !URL.canParse(from)) {
+  const url = openIdConnectUrl ?? (issuer === undefined ? '' : `${issuer.replace(/\/$/, '')}${wellKnown}`);
+  if (!URL.canParse(url) || !new URL(url).pathname.includes('/.well-known/')) {
     throw new TokenError(
       'failed_precondition',
       `the auth scheme needs a token endpoint, or an openIdConnectUrl that ends with ${wellKnown}`,
     );
   }
+  const document = await readDocument(new URL(url), signal);
+  const found = document.issuer;
+  const isExpected =
+    issuer === undefined
+      ? URL.canParse(found) && new URL(found).host === new URL(url).host
+      : isSame(issuer, found);
+  if (isExpected) return document;
+  const expected = issuer ?? new URL(url).origin;
+  throw new TokenError(
+    'failed_precondition',
+    `the document at ${url} is of the issuer ${found}, and not of ${expected}; set issuer: '${found}' in the auth scheme if this is the provider you mean`,
+  );
+}
+
+const isSame = (one: string, other: string) => one.replace(/\/$/, '') === other.replace(/\/$/, '');
+
+async function readDocument(url: URL, signal: AbortSignal | undefined): Promise<AuthorizationServer> {
+  const what = 'the discovery of its endpoints';
+  const options = optionsFor(url.href, signal);
+  if (url.protocol !== 'https:' && !options[allowInsecureRequests]) throw insecureAddress();
   try {
-    const response = await discoveryRequest(new URL(from), optionsFor(from, signal));
-    return await processDiscoveryResponse(new URL(from), response);
+    const response = await fetch(url, { ...options, redirect: 'manual' });
+    const document: unknown = await response
+      .clone()
+      .json()
+      .catch(() => undefined);
+    const { issuer } = (document ?? {}) as { issuer?: unknown };
+    const named = typeof issuer === 'string' && URL.canParse(issuer) ? new URL(issuer) : url;
+    return await processDiscoveryResponse(named, response);
   } catch (error) {
-    throw tokenError('the discovery of its endpoints', error, true);
+    throw tokenError(what, error, true);
   }
 }
+
+/**
+ * Returns the server as the issuer of an ID token. A server of Entra for all tenants has `{tenantid}` in the place of
+ * the tenant, which the token names.
+ */
+export function ofTenant(server: AuthorizationServer, idToken: string | undefined): AuthorizationServer {
+  if (idToken === undefined || !server.issuer.includes(tenantPart)) return server;
+  const { tid } = claimsOf(idToken);
+  return typeof tid === 'string' && /^[\w-]+$/.test(tid)
+    ? { ...server, issuer: server.issuer.replace(tenantPart, tid) }
+    : server;
+}
+
+/** Reads the claims of a token that is not yet checked. */
+function claimsOf(token: string): Record<string, unknown> {
+  try {
+    return JSON.parse(Buffer.from(token.split('.')[1] ?? '', 'base64url').toString());
+  } catch {
+    return {};
+  }
+}
+
+const tenantPart = '{tenantid}';
 
 function authenticationOf({ clientSecret, tokenEndpointAuthMethod }: OAuth2Credential): ClientAuth {
   if (clientSecret === undefined || tokenEndpointAuthMethod === 'none') return None();

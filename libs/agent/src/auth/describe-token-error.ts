@@ -35,9 +35,7 @@ export function tokenError(what: string, thrown: unknown, isBefore = false): Mes
   if (thrown instanceof WWWAuthenticateChallengeError)
     return refused('the authorization server refused the client: its id or secret is wrong');
   if (thrown instanceof OperationProcessingError) {
-    return thrown.code === HTTP_REQUEST_FORBIDDEN
-      ? refused('secrets go to https addresses alone, or to this machine; change the endpoint')
-      : brokenAnswer(what, thrown, isBefore);
+    return thrown.code === HTTP_REQUEST_FORBIDDEN ? insecureAddress() : brokenAnswer(what, thrown, isBefore);
   }
   const code = codeOf(thrown);
   const isUnsent = isBefore || unsentCodes.has(code);
@@ -46,6 +44,10 @@ export function tokenError(what: string, thrown: unknown, isBefore = false): Mes
     `the authorization server could not be reached for ${what} (${word(code)}); try again later`,
     isUnsent,
   );
+}
+
+export function insecureAddress(): TokenError {
+  return refused('secrets go to https addresses alone, or to this machine; change the endpoint');
 }
 
 function refused(message: string): TokenError {
@@ -59,12 +61,16 @@ function failed(what: string, status: number, isBefore: boolean): TokenError {
 
 /**
  * Makes the error for a response that does not follow the protocol. A server that has failed may answer 5xx
- * in any form.
+ * in any form. The library's words name the field and hold no values.
  */
-function brokenAnswer(what: string, { cause }: OperationProcessingError, isBefore: boolean): TokenError {
+function brokenAnswer(
+  what: string,
+  { cause, message }: OperationProcessingError,
+  isBefore: boolean,
+): TokenError {
   const status = cause instanceof Response ? cause.status : 0;
   if (status >= 500) return failed(what, status, isBefore);
-  return refused(`the answer of the authorization server to ${what} is not valid`);
+  return refused(`the answer of the authorization server to ${what} is not valid: ${message}`);
 }
 
 function codeOf(thrown: unknown): string {

@@ -1,4 +1,5 @@
 import {
+  type AuthorizationServer,
   authorizationCodeGrantRequest,
   clientCredentialsGrantRequest,
   nopkce,
@@ -11,8 +12,9 @@ import {
 } from 'oauth4webapi';
 import type { AuthConfig, AuthCredential, OAuth2Credential } from '../credentials/auth-config.ts';
 import type { SignIn } from '../credentials/sign-in-service.ts';
-import { type ServerAndClient, serverOf } from './authorization-server.ts';
+import { ofTenant, type ServerAndClient, serverOf } from './authorization-server.ts';
 import { tokenError } from './describe-token-error.ts';
+import { readTokenAnswer } from './read-token-answer.ts';
 import { TokenError } from './token-error.ts';
 
 /**
@@ -46,12 +48,16 @@ export async function redeemCode(
       codeVerifier ?? nopkce,
       options(),
     );
-    return await processAuthorizationCodeResponse(
-      server,
-      client,
-      await withoutUnknownIdToken(serverAndClient, response),
-      nonce === undefined ? {} : { expectedNonce: nonce },
-    );
+    return [
+      response,
+      (issuer, answer) =>
+        processAuthorizationCodeResponse(
+          issuer,
+          client,
+          answer,
+          nonce === undefined ? {} : { expectedNonce: nonce },
+        ),
+    ];
   });
 }
 
@@ -69,11 +75,7 @@ export async function refreshTokens(
   const fresh = await tokensOf(authConfig, 'the refresh token', undefined, async (serverAndClient) => {
     const { server, client, authentication, options } = serverAndClient;
     const response = await refreshTokenGrantRequest(server, client, authentication, refreshToken, options());
-    return await processRefreshTokenResponse(
-      server,
-      client,
-      await withoutUnknownIdToken(serverAndClient, response),
-    );
+    return [response, (issuer, answer) => processRefreshTokenResponse(issuer, client, answer)];
   });
   // A response without a new refresh token means that the old one stays valid.
   return { ...fresh, oauth2: { refreshToken, ...fresh.oauth2 } };
@@ -102,23 +104,26 @@ export async function fetchOwnToken(
       parameters,
       options(signal),
     );
-    return await processClientCredentialsResponse(
-      server,
-      client,
-      await withoutUnknownIdToken(serverAndClient, response),
-    );
+    return [response, (issuer, answer) => processClientCredentialsResponse(issuer, client, answer)];
   });
 }
+
+/** Checks an answer of the server, which is named by its issuer. */
+type Check = (server: AuthorizationServer, answer: Response) => Promise<TokenEndpointResponse>;
 
 async function tokensOf(
   authConfig: AuthConfig,
   what: string,
   signal: AbortSignal | undefined,
-  request: (serverAndClient: ServerAndClient) => Promise<TokenEndpointResponse>,
+  request: (serverAndClient: ServerAndClient) => Promise<[Response, Check]>,
 ): Promise<AuthCredential> {
   const serverAndClient = await serverOf(authConfig, signal);
   try {
-    return credentialOf(authConfig, await request(serverAndClient));
+    const [received, check] = await request(serverAndClient);
+    const { server, hasIssuer } = serverAndClient;
+    // Without a known issuer the ID token cannot be checked.
+    const { response, idToken } = await readTokenAnswer(what, received, hasIssuer);
+    return credentialOf(authConfig, await check(ofTenant(server, idToken), response));
   } catch (error) {
     signal?.throwIfAborted();
     throw tokenError(what, error);
@@ -161,12 +166,4 @@ function returnParameters(
 
 function withoutIss(server: ServerAndClient['server']): ServerAndClient['server'] {
   return { ...server, authorization_response_iss_parameter_supported: false };
-}
-
-/** Removes the ID token when its issuer is unknown, because the token cannot be checked then. */
-async function withoutUnknownIdToken({ hasIssuer }: ServerAndClient, response: Response): Promise<Response> {
-  if (hasIssuer || !response.ok) return response;
-  const body = await response.json().catch(() => undefined);
-  if (typeof body === 'object' && body !== null) Reflect.deleteProperty(body, 'id_token');
-  return Response.json(body ?? null, { status: response.status });
 }

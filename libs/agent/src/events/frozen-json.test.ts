@@ -16,7 +16,6 @@ const values: [string, unknown][] = [
   ],
   ['an object without prototype', Object.assign(Object.create(null), { a: 1 })],
   ['the field __proto__', JSON.parse('{"__proto__":{"polluted":true},"a":[{"__proto__":1}]}')],
-  ['lone surrogates', { a: '\ud800' }],
   ['bytes', { a: new Uint8Array([1, 2]) }],
   ['something deep', Array.from({ length: 150 }).reduce((inner) => ({ inner }), { end: [1] })],
 ];
@@ -28,6 +27,14 @@ describe('a frozen copy', () => {
     expect(JSON.stringify(copy)).toBe(json);
     expect(copy).toEqual(JSON.parse(json));
     expect(maxBytes).toBeGreaterThanOrEqual(Buffer.byteLength(json));
+  });
+
+  it('has whole characters', () => {
+    expect(frozenJson({ a: '\ud800', b: new Date(0), c: ['\udc00'] }, 'it').copy).toMatchObject({
+      a: '\uFFFD',
+      c: ['\uFFFD'],
+    });
+    expect(frozenJson(['\ud800'], 'it').copy).toEqual(['\uFFFD']);
   });
 
   it('is frozen at every depth and shares nothing', () => {

@@ -36,7 +36,7 @@ const [charBytes, plainBytes, signBytes] = [6, 25, 4];
 function copyPlain(value: unknown, size: { bytes: number }, depth: number): unknown {
   if (typeof value === 'string') {
     size.bytes += charBytes * value.length + signBytes;
-    return value;
+    return value.toWellFormed();
   }
   size.bytes += plainBytes;
   // JSON has no negative zero.

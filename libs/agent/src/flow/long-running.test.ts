@@ -1,4 +1,5 @@
 import type { Event } from '@agentmesh/protocol';
+import type { Part } from '@google/genai';
 import { describe, expect, it } from 'vitest';
 import { getFunctionResponses } from '../events/event.ts';
 import { brief, chat, runWithCrashes, scriptedModel } from '../harness.fixture.ts';
@@ -45,6 +46,43 @@ describe('a long-running tool', () => {
     const shown = JSON.stringify(requests.at(-1)?.contents);
     expect(shown).toContain('approved');
     expect(shown).not.toMatch(/pending|waiting|working|willContinue/);
+  });
+
+  it.each([
+    ['two outcomes', [{ response: { ok: 1 } }, { response: { ok: 2 } }], /two outcomes for call/],
+    ['an outcome without a response', [{}], /has no object "response"/],
+    ['an outcome that is a text', [{ response: 'yes' }], /has no object "response"/],
+  ])('refuses a message with %s, and takes a whole one afterwards', async (_name, given, says) => {
+    const { agent } = await approver(() => ({ ticket: 1 }), call, { text: 'waiting' }, { text: 'paid' });
+    const { say, answer, runner, stored } = await chat(agent);
+    const id = idOf(await say('go')) ?? '';
+    const parts = given.map((fields) => ({ functionResponse: { id, ...fields } })) as Part[];
+    const before = await stored();
+    const run = runner.runAsync({ userId: 'u', sessionId: before.id, newMessage: { parts } });
+    await expect(Array.fromAsync(run)).rejects.toMatchObject({
+      code: 'invalid_argument',
+      message: expect.stringMatching(says),
+    });
+    expect(await stored()).toEqual(before);
+    expect((await answer(id, { status: 'approved' })).map(brief)).toEqual(['root: paid']);
+  });
+
+  it('takes progress and the outcome in one message', async () => {
+    const { agent, requests } = await approver(
+      () => ({ ticket: 1 }),
+      call,
+      { text: 'waiting' },
+      { text: 'paid' },
+    );
+    const { say, runner, stored } = await chat(agent);
+    const id = idOf(await say('go')) ?? '';
+    const parts = [
+      { functionResponse: { id, response: { half: 1 }, willContinue: true } },
+      { functionResponse: { id, response: { whole: 1 } } },
+    ];
+    const { id: sessionId } = await stored();
+    await Array.fromAsync(runner.runAsync({ userId: 'u', sessionId, newMessage: { parts } }));
+    expect(JSON.stringify(requests.at(-1)?.contents)).toContain('whole');
   });
 
   it('without a ticket leaves the call pending; other turns do not show it to the model (ADK defect B21)', async () => {

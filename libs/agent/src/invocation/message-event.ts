@@ -3,6 +3,7 @@ import type { Content } from '@google/genai';
 import type { PluginManager } from '../base/plugin-manager.ts';
 import { createEvent } from '../events/event.ts';
 import { messageEventId } from '../events/run-ids.ts';
+import { wellFormed } from '../events/well-formed.ts';
 import type { SavedMessage } from './save-input-blobs.ts';
 
 /** The things that the event of a message says beside the message. */
@@ -64,9 +65,9 @@ export function plainMessageEvent(
   return createMessageEvent(options, place, content, { content, artifactDelta: {} });
 }
 
-/** Returns a message with its role: that of the user by default. */
+/** Returns a message with its role, that of the user by default, and with whole characters. */
 export function withRole(message: Content): Content {
-  return { ...message, role: message.role ?? 'user' };
+  return { ...wellFormed(message), role: message.role ?? 'user' };
 }
 
 function metadataOf(

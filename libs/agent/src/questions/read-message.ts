@@ -49,12 +49,16 @@ export function readMessage(
   const isInTime = answerer.answeredBy !== undefined && wasAccepted(answerer.answeredBy);
   const index = logIndex(events);
   const answeredHere = new Map<string, Question>();
+  const closedHere = new Set<string>();
   const credentials = new Map<string, AnsweredCredential>();
   const read = parts.map((part): Part => {
     const { functionResponse: response } = part;
     const question = answeredHere.get(response?.id ?? '') ?? index.question(response?.id);
     if (!response) return part;
-    if (!question && !isQuestionName(response.name)) return answerOf(response, { events, isInTime }, part);
+    if (!question && !isQuestionName(response.name)) {
+      assertFirst(response, closedHere);
+      return answerOf(response, { events, isInTime }, part);
+    }
     const answered = openQuestion(question, response, events);
     answeredHere.set(answered.id, { ...answered, answer: response });
     if (answerer.answeredBy?.via === 'deadline') return expiredPart(part, answered);
@@ -84,6 +88,26 @@ function sendersIn(events: readonly Event[]): string[] {
   return events.flatMap(({ author, customMetadata }) =>
     author === 'user' && typeof customMetadata?.sentBy === 'string' ? [customMetadata.sentBy] : [],
   );
+}
+
+/** Checks that an answer to an ordinary call has a content, and follows no outcome of the call in the same message. */
+function assertFirst(
+  { id, name = 'a function', response, willContinue }: FunctionResponse,
+  closed: Set<string>,
+): void {
+  if (typeof response !== 'object' || response === null || Array.isArray(response)) {
+    throw new MeshError(
+      'invalid_argument',
+      `the answer to call ${id ?? 'without an id'} of ${name} has no object "response"; send { "response": { … } }`,
+    );
+  }
+  if (id !== undefined && closed.has(id)) {
+    throw new MeshError(
+      'invalid_argument',
+      `the message has two outcomes for call ${id} of ${name}; send one, and mark progress before it with "willContinue": true`,
+    );
+  }
+  if (id !== undefined && willContinue !== true) closed.add(id);
 }
 
 /**

@@ -1,4 +1,4 @@
-import { MeshError } from '@agentmesh/protocol';
+import { MeshError, parseJson } from '@agentmesh/protocol';
 
 const encoder = new TextEncoder();
 const decoder = new TextDecoder('utf-8', { fatal: true });
@@ -17,8 +17,9 @@ export function encodeJson(payload: unknown): Uint8Array {
 export function decodeJson(bytes: Uint8Array): unknown {
   if (bytes.length === 0) return undefined;
   try {
-    return JSON.parse(decoder.decode(bytes));
+    return parseJson(decoder.decode(bytes));
   } catch (cause) {
+    if (cause instanceof MeshError) throw cause;
     throw new MeshError('invalid_argument', 'the payload is not JSON', { cause });
   }
 }

@@ -4,7 +4,8 @@ import { MeshError } from '../errors/mesh-error.ts';
 export type JsonEntry = [key: string, json: string];
 
 /**
- * Writes a value as JSON that can be read back without loss. `undefined` in objects is dropped.
+ * Writes a value as JSON that can be read back without loss. `undefined` in objects is dropped, and halves of
+ * characters become U+FFFD: strict models and parsers refuse them.
  *
  * @throws MeshError `invalid_argument` for values that JSON drops or changes: functions, symbols, BigInt,
  * NaN, cycles, Map, Set, and `undefined` in lists
@@ -19,6 +20,7 @@ export function toJson(value: unknown, what: string): string {
 }
 
 function refuseLoss(this: unknown, key: string, value: unknown): unknown {
+  if (typeof value === 'string') return value.toWellFormed();
   const lossy =
     ['function', 'symbol', 'bigint'].includes(typeof value) ||
     (typeof value === 'number' && !Number.isFinite(value)) ||

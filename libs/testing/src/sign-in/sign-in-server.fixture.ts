@@ -4,6 +4,7 @@ import type { Server } from 'node:http';
 import { Provider } from 'oidc-provider';
 import { freePort } from '../processes/free-port.ts';
 import { until } from '../processes/wait.ts';
+import type { RawAnswer } from './token-dialects.fixture.ts';
 
 /** A request to the token endpoint, with the status of its answer. */
 export interface TokenRequest {
@@ -32,6 +33,10 @@ export interface SignInServer {
   signIn(authUri: string, user?: string): Promise<string>;
   /** The fate of the token endpoint's answers; the requests take effect in each case. Default `send`. */
   answers: 'send' | 'drop' | 'hold';
+  /** Rewrites the token endpoint's answers, as other providers would write them. */
+  dialect: ((fields: Record<string, unknown>) => RawAnswer) | undefined;
+  /** Rewrites the discovery document. */
+  discovery: ((document: Record<string, unknown>) => Record<string, unknown>) | undefined;
   /** Stops listening. Keeps all its data until `up`. */
   down(): Promise<void>;
   up(): Promise<void>;
@@ -79,6 +84,8 @@ export async function startSignInServer({
     redirectUri,
     tokenRequests: [],
     answers: 'send',
+    dialect: undefined,
+    discovery: undefined,
     signIn: (authUri, user = 'ann') => browse(authUri, user, redirectUri),
     async down() {
       http.closeAllConnections();
@@ -97,9 +104,16 @@ export async function startSignInServer({
   };
   provider.use(async (context, next) => {
     await next();
+    if (context.oidc?.route === 'discovery' && server.discovery)
+      context.body = server.discovery(context.body as Record<string, unknown>);
     if (context.oidc?.route !== 'token') return;
     const { grant_type: grantType, code } = (context.oidc.params ?? {}) as Record<string, string>;
     server.tokenRequests.push({ grantType: grantType ?? '', code, status: context.status });
+    if (server.dialect && context.status === 200) {
+      const { status, type, body } = server.dialect(context.body as Record<string, unknown>);
+      Object.assign(context, { status, body });
+      context.set('content-type', type);
+    }
     if (server.answers === 'drop') context.req.socket.destroy();
     if (server.answers === 'hold' && !held.signal.aborted) await once(held.signal, 'abort');
   });

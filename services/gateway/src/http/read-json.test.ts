@@ -25,6 +25,18 @@ it.each([
   else expect(() => readJson(text)).toThrow(problem);
 });
 
+it('refuses a whole number that would become another one', () => {
+  const read = (text: string) => () => readJson(text);
+  expect(read('{"args":{"id":9007199254740993}}')).toThrow(
+    'the field "id" of the body is the whole number 9007199254740993, which a JSON number of JavaScript does not hold; send it as a string',
+  );
+  expect(read('{"id":9007199254740992}')()).toEqual({ id: 9007199254740992 });
+});
+
+it('reads a body that begins with a byte order mark', () => {
+  expect(readJson('\uFEFF{"a":1}')).toEqual({ a: 1 });
+});
+
 it('refuses bytes that are no UTF-8', () => {
   expect(readJson('{"a":"é"}')).toEqual({ a: 'é' });
   const bytes = Buffer.from([...Buffer.from('{"a":"'), 0xff, 0xfe, ...Buffer.from('"}')]);

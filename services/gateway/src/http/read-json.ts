@@ -1,6 +1,6 @@
 import { isUtf8 } from 'node:buffer';
 import type { IncomingHttpHeaders } from 'node:http';
-import { MeshError } from '@agentmesh/protocol';
+import { changedNumber, type JsonSource, MeshError, withoutMark } from '@agentmesh/protocol';
 
 /**
  * The most lists and objects of a body, and how deep they may be nested: `JSON.parse` makes sixty bytes of each, so a
@@ -15,12 +15,12 @@ const [quote, backslash] = [0x22, 0x5c];
  *
  * @throws MeshError `invalid_argument` for bytes that are no UTF-8, for a text that is no JSON or has too many values, and
  * for what would not come back as it was sent: the key `__proto__`, which programs lose or take for the prototype of an
- * object, a number that is too large, and half of a character
+ * object, a number that is too large, a whole number that would become another one, and half of a character
  */
 export function readJson(bytes: Buffer): unknown {
   if (!isUtf8(bytes))
     throw new MeshError('invalid_argument', 'the body is not UTF-8; send JSON in this encoding');
-  const text = bytes.toString();
+  const text = withoutMark(bytes.toString());
   assertModest(text);
   try {
     return mayBeLost.test(text) ? JSON.parse(text, keptValue) : JSON.parse(text);
@@ -32,14 +32,14 @@ export function readJson(bytes: Buffer): unknown {
 
 /**
  * Finds texts that may have a value to refuse: the key `__proto__`, as it is or with some of its letters escaped; an
- * escaped half of a character; a number of more than 300 digits.
+ * escaped half of a character; a number of 16 digits, or with an exponent of three.
  */
-const mayBeLost = /__proto__|\\u(?:00(?:5f|6f|7[024])|d[89a-f])|\d[eE]\+?\d{3}|\d{300}/i;
+const mayBeLost = /__proto__|\\u(?:00(?:5f|6f|7[024])|d[89a-f])|\d[eE]\+?\d{3}|\d{16}/i;
 
-function keptValue(key: string, value: unknown): unknown {
+function keptValue(key: string, value: unknown, { source }: JsonSource = {}): unknown {
   if (key === '__proto__')
     throw new MeshError('invalid_argument', 'the body has the key __proto__; choose another name');
-  const lost = lostIn(key, value);
+  const lost = lostIn(key, value) ?? changedNumber(value, source);
   if (lost === undefined) return value;
   throw new MeshError(
     'invalid_argument',
