@@ -177,3 +177,37 @@ it('reads a large state when its snapshot is sent', async () => {
     { type: 'RUN_FINISHED' },
   ]);
 });
+
+it('ends with the error of a model that says nothing afterwards', async () => {
+  const blocked = event({ errorCode: 'SAFETY', errorMessage: 'the answer was blocked' });
+  const one = frames().form;
+  one.event(text('I look'));
+  one.event(blocked);
+  const ended = await sent(await one.end());
+  expect(ended.map((frame) => EventSchemas.parse(frame))).toEqual([
+    { type: 'RUN_ERROR', code: 'SAFETY', message: 'the answer was blocked' },
+  ]);
+  const another = frames().form;
+  another.event(blocked);
+  another.event(text('Sorry'));
+  expect(await sent(await another.end())).toMatchObject([{ type: 'RUN_FINISHED' }]);
+});
+
+it('shows files of an agent as activities, and no files of the user', () => {
+  const { form } = frames();
+  const parts = [
+    { text: 'here' },
+    { inlineData: { data: 'cGl4', mimeType: 'image/png' } },
+    { fileData: { fileUri: 'https://files.example/a.pdf', mimeType: 'application/pdf' } },
+  ];
+  const all = form.event(event({ content: { parts } })).map((frame) => EventSchemas.parse(frame));
+  expect(all.slice(3)).toMatchObject([
+    {
+      type: 'ACTIVITY_SNAPSHOT',
+      activityType: 'media',
+      content: { type: 'image', source: { type: 'data', value: 'cGl4', mimeType: 'image/png' } },
+    },
+    { content: { type: 'document', source: { type: 'url', value: 'https://files.example/a.pdf' } } },
+  ]);
+  expect(form.event(event({ author: 'user', content: { parts } })).length).toBe(3);
+});

@@ -37,6 +37,8 @@ export class AgUiFrames implements FrameForm {
   readonly #open = new Map<string, OpenMessage>();
   /** The authors, with branch, one of whose whole events came when it was committed. */
   readonly #heard = new Set<string>();
+  /** The error of a model that has said nothing since. */
+  #error: { code: string; message: string } | undefined;
   #count = 0;
 
   constructor(run: AgUiRun) {
@@ -52,12 +54,14 @@ export class AgUiFrames implements FrameForm {
     const text = textOf(event);
     if (event.partial) return text === '' ? [] : this.#piece(event, text);
     if (isLive) this.#heard.add(speakerOf(event));
+    if (event.author !== 'user') this.#error = errorOf(event);
     const parts = event.content?.parts ?? [];
     return [
       ...this.#wholeText(event, text),
-      ...parts.flatMap(({ functionCall, functionResponse }) => [
+      ...parts.flatMap(({ functionCall, functionResponse, ...part }) => [
         ...(functionCall && !isQuestion(functionCall.name) ? callFrames(functionCall) : []),
         ...(functionResponse ? [this.#result(functionResponse)] : []),
+        ...(event.author === 'user' ? [] : this.#media(part)),
       ]),
       ...this.#changes(event.actions.stateDelta),
     ];
@@ -67,14 +71,12 @@ export class AgUiFrames implements FrameForm {
     const { threadId, runId, pending, knowsState, readState } = this.#run;
     // Another run of the session may have changed the state meanwhile.
     const [calls, isKnown] = await Promise.all([pending(), knowsState()]);
+    const rest = [...this.#closeAll(), ...(isKnown ? [] : [largeSnapshot(readState)])];
+    if (this.#error) return [...rest, { type: EventType.RUN_ERROR, ...this.#error }];
     const interrupts = calls.filter(({ kind }) => kind !== 'result').map(interruptOf);
     const outcome =
       interrupts.length > 0 ? { type: 'interrupt' as const, interrupts } : { type: 'success' as const };
-    return [
-      ...this.#closeAll(),
-      ...(isKnown ? [] : [largeSnapshot(readState)]),
-      { type: EventType.RUN_FINISHED, threadId, runId, outcome },
-    ];
+    return [...rest, { type: EventType.RUN_FINISHED, threadId, runId, outcome }];
   }
 
   failure({ error, code }: { error: string; code: string }): AGUIEvent {
@@ -133,6 +135,18 @@ export class AgUiFrames implements FrameForm {
     };
   }
 
+  /** Shows a file of an agent. A message of an assistant has texts alone in AG-UI, so the file is an activity. */
+  #media({ inlineData, fileData, thought }: MessagePart): AGUIEvent[] {
+    const mimeType = inlineData?.mimeType ?? fileData?.mimeType ?? 'application/octet-stream';
+    const source = inlineData?.data
+      ? { type: 'data', value: inlineData.data, mimeType }
+      : fileData?.fileUri && { type: 'url', value: fileData.fileUri, mimeType };
+    if (!source || thought) return [];
+    const [kind = ''] = mimeType.split('/');
+    const content = { type: ['image', 'audio', 'video'].includes(kind) ? kind : 'document', source };
+    return [{ type: EventType.ACTIVITY_SNAPSHOT, messageId: this.#nextId(), activityType: 'media', content }];
+  }
+
   /** Returns the change of the state as a JSON Patch (RFC 6902), in which `add` also replaces. */
   #changes(stateDelta: Record<string, unknown>): AGUIEvent[] {
     const changed = Object.entries(stateDelta).filter(([key]) => !key.startsWith('temp:'));
@@ -188,4 +202,10 @@ function callFrames({ id = '', name = '', args }: NonNullable<CallPart>): AGUIEv
   ];
 }
 
-type CallPart = NonNullable<NonNullable<Event['content']>['parts']>[number]['functionCall'];
+type MessagePart = NonNullable<NonNullable<Event['content']>['parts']>[number];
+type CallPart = MessagePart['functionCall'];
+
+/** Returns the error of a model or an agent that an event reports. */
+function errorOf({ errorCode, errorMessage }: Event): { code: string; message: string } | undefined {
+  return errorCode === undefined ? undefined : { code: errorCode, message: errorMessage ?? `the model ended with ${errorCode}` };
+}
