@@ -119,7 +119,7 @@ function assertUsable(given: readonly string[]): void {
 }
 
 function isRoleOfGateway(role: string): boolean {
-  return (roles as readonly string[]).includes(role.slice(role.lastIndexOf(':') + 1));
+  return (roles as readonly string[]).includes(role.slice(role.indexOf(':') + 1));
 }
 
 /** Reads a duration in ms. @throws Misuse */

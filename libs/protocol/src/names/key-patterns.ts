@@ -2,23 +2,24 @@ import { keys as keysOf } from './keys.ts';
 import { every, type NameOrEvery } from './subjects.ts';
 import { encodeName, encodeToken } from './token.ts';
 
+/** Stands for any name. Nobody can choose it, as the name `*` could be chosen. */
+const any = crypto.randomUUID();
+
 /**
  * Makes the patterns of Redis' access rules for the keys of the mesh. Patterns are few and short, because Redis
  * compares them with the keys of each command, also within functions.
  */
 export function keyPatterns(prefix = 'am') {
   const keys = keysOf(prefix);
-  const any = '*';
-  // No other text is encoded as the token of `*`.
-  const open = (key: string) => key.replaceAll(encodeToken(any), any);
+  const open = (key: string) => key.replaceAll(encodeToken(any), '*');
   const nameOf = (name: NameOrEvery) => (name === every ? any : name);
-  const secretPart = (key: string) => key.slice(0, key.lastIndexOf(':') + 1) + any;
+  const secretPart = (key: string) => `${key.slice(0, key.lastIndexOf(':') + 1)}*`;
   return {
     /** All keys of an app and its users, except their secrets. */
     app: (app: NameOrEvery): string[] =>
       app === every
-        ? [`${prefix}:{${any}`]
-        : [`${prefix}:{${encodeToken(app)}:${any}`, `${prefix}:{${encodeToken(app)}}:${any}`],
+        ? [`${prefix}:{*`]
+        : [`${prefix}:{${encodeToken(app)}:*`, `${prefix}:{${encodeToken(app)}}:*`],
     index: (app: string) => open(keys.index(app, any)),
     invocations: (app: string) => open(keys.invocation(app, any, any)),
     /** The keys of all apps that tell who works for a session: sessions, invocations and pending calls. */
@@ -34,7 +35,7 @@ export function keyPatterns(prefix = 'am') {
     ],
     memory(app: string): string[] {
       const { meta } = keys.memory(app, any);
-      return [open(meta), `${open(meta)}:${any}`];
+      return [open(meta), `${open(meta)}:*`];
     },
     /** The lists of the users' credentials. */
     credentialLists: (app: NameOrEvery) => open(keys.credentials(nameOf(app), any)),
@@ -54,10 +55,10 @@ export function keyPatterns(prefix = 'am') {
     /** The results of a tool's calls, and its jobs. */
     calls: (tool: NameOrEvery): string[] => [
       open(keys.call(nameOf(tool), any)),
-      tool === every ? `${prefix}:job:${any}` : `${prefix}:job:{${encodeName(tool)}:${any}`,
+      tool === every ? `${prefix}:job:*` : `${prefix}:job:{${encodeName(tool)}:*`,
     ],
     apiKeys: keys.apiKeys,
-    limits: `${prefix}:limit:${any}`,
+    limits: `${prefix}:limit:*`,
     callerKeys: open(keys.callerKey(any)),
     own: (service: string) => open(keys.own(service, any)),
   };

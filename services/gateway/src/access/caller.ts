@@ -57,10 +57,13 @@ export function hasRole(caller: Caller, app: string, role: Role): boolean {
   return includesRole(rolesIn(caller, app), role);
 }
 
-/** Tells whether a caller has a role in any app. */
+/**
+ * Tells whether a caller has a role in any app. What the role opens shows the data of this app alone. A role of another
+ * system, such as `urn:corp:operator`, is none of ours.
+ */
 export function hasRoleAnywhere({ roles }: Caller, role: Role): boolean {
   return includesRole(
-    roles.flatMap((each) => [each, each.slice(each.lastIndexOf(':') + 1)]),
+    roles.flatMap((each) => [each, each.slice(each.indexOf(':') + 1)]),
     role,
   );
 }

@@ -70,6 +70,12 @@ export function assertMayActFor(request: FastifyRequest, app: string, user: stri
   if (!actsFor(caller, user)) assertRole(caller, app, 'operator', `to use this route for user ${user}`);
 }
 
+/** Tells whether the caller of a request may act for a user of an app. */
+export function mayActFor(request: FastifyRequest, app: string, user: string): boolean {
+  const caller = callerOf(request);
+  return hasRole(caller, app, actsFor(caller, user) ? 'user' : 'operator');
+}
+
 /** Tells whether a user is the caller's own one, so that no greater role is needed. */
 export function actsFor({ via, user }: Caller, wanted: string): boolean {
   return via === 'none' || user === wanted;

@@ -8,11 +8,15 @@ import { messageOf, stateChanges } from './read-input.ts';
 
 type Pending = Awaited<ReturnType<AgUiRun['pending']>>;
 
-function frames(state: Record<string, unknown> = {}, pending: Pending = [], isRepeated = false) {
+function frames(
+  state: Record<string, unknown> = {},
+  pending: Pending = [],
+  { isRepeated = false, seesState = true } = {},
+) {
   let now = state;
   const known = new KnownState(state);
   const form = new AgUiFrames({
-    isRepeated,
+    ...{ isRepeated, seesState },
     ...{ threadId: 't', runId: 'r', invocationId: 'e', known },
     pending: async () => pending,
     readState: async () => now,
@@ -56,7 +60,7 @@ it('joins the pieces of a message, and adds what no piece had', () => {
 });
 
 it('gives a run that began earlier in whole messages until one came when it was committed', () => {
-  const { form } = frames({}, [], true);
+  const { form } = frames({}, [], { isRepeated: true });
   expect(
     short([
       ...form.event(text('Read from the log')),
@@ -210,4 +214,13 @@ it('shows files of an agent as activities, and no files of the user', () => {
     { content: { type: 'document', source: { type: 'url', value: 'https://files.example/a.pdf' } } },
   ]);
   expect(form.event(event({ author: 'user', content: { parts } })).length).toBe(3);
+});
+
+it('tells an approver nothing about the state', async () => {
+  const { form, change } = frames({ secret: 1 }, [], { seesState: false });
+  const changed = form.event(text('done', { actions: { ...event({}).actions, stateDelta: { secret: 2 } } }));
+  change({ secret: 3 });
+  const all = await sent([...form.begin(), ...changed, ...(await form.end())]);
+  expect(JSON.stringify(all)).not.toContain('secret');
+  expect(all.at(-1)).toMatchObject({ type: 'RUN_FINISHED' });
 });

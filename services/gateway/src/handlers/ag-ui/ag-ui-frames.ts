@@ -16,6 +16,8 @@ export interface AgUiRun {
   isRepeated: boolean;
   /** The state with which the run begins. The frames change it as the client gets the changes. */
   known: KnownState;
+  /** False for an approver, who answers questions in the session of another user and may not read it. */
+  seesState: boolean;
   /** Returns the calls of the session that wait for an answer. */
   pending: () => ReturnType<typeof pendingCalls>;
   /** Reads the state of the session. */
@@ -47,7 +49,10 @@ export class AgUiFrames implements FrameForm {
 
   begin(): Frame[] {
     const { threadId, runId } = this.#run;
-    return [{ type: EventType.RUN_STARTED, threadId, runId }, this.#snapshot()];
+    return [
+      { type: EventType.RUN_STARTED, threadId, runId },
+      ...(this.#run.seesState ? [this.#snapshot()] : []),
+    ];
   }
 
   event(event: Event, isLive = false): AGUIEvent[] {
@@ -68,9 +73,9 @@ export class AgUiFrames implements FrameForm {
   }
 
   async end(): Promise<Frame[]> {
-    const { threadId, runId, pending, knowsState, readState } = this.#run;
+    const { threadId, runId, pending, seesState, knowsState, readState } = this.#run;
     // Another run of the session may have changed the state meanwhile.
-    const [calls, isKnown] = await Promise.all([pending(), knowsState()]);
+    const [calls, isKnown] = await Promise.all([pending(), !seesState || knowsState()]);
     const rest = [...this.#closeAll(), ...(isKnown ? [] : [largeSnapshot(readState)])];
     if (this.#error) return [...rest, { type: EventType.RUN_ERROR, ...this.#error }];
     const interrupts = calls.filter(({ kind }) => kind !== 'result').map(interruptOf);
@@ -150,7 +155,7 @@ export class AgUiFrames implements FrameForm {
   /** Returns the change of the state as a JSON Patch (RFC 6902), in which `add` also replaces. */
   #changes(stateDelta: Record<string, unknown>): AGUIEvent[] {
     const changed = Object.entries(stateDelta).filter(([key]) => !key.startsWith('temp:'));
-    if (changed.length === 0) return [];
+    if (changed.length === 0 || !this.#run.seesState) return [];
     this.#run.known.change(Object.fromEntries(changed));
     const delta = changed.map(([key, value]) => ({ op: 'add' as const, path: `/${pointerOf(key)}`, value }));
     return [{ type: EventType.STATE_DELTA, delta }];
@@ -207,5 +212,7 @@ type CallPart = MessagePart['functionCall'];
 
 /** Returns the error of a model or an agent that an event reports. */
 function errorOf({ errorCode, errorMessage }: Event): { code: string; message: string } | undefined {
-  return errorCode === undefined ? undefined : { code: errorCode, message: errorMessage ?? `the model ended with ${errorCode}` };
+  return errorCode === undefined
+    ? undefined
+    : { code: errorCode, message: errorMessage ?? `the model ended with ${errorCode}` };
 }

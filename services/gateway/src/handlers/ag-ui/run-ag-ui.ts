@@ -3,6 +3,7 @@ import type { Session } from '@agentmesh/agent';
 import { pendingCalls } from '@agentmesh/mesh';
 import { MeshError, parse, type SessionRef } from '@agentmesh/protocol';
 import type { FastifyRequest } from 'fastify';
+import { mayActFor } from '../../access/check-access.ts';
 import { assertMayStart } from '../../access/may-start.ts';
 import type { GatewayContext } from '../../context/context.ts';
 import type { Handler, HandlerContext } from '../../context/route.ts';
@@ -28,9 +29,10 @@ export const runAgUi: Handler = async (context, request, reply) => {
   const { ref, runId, run, known } = await begin(context, request, until.signal);
   const { ref: started, numbered, end, isRepeated } = run;
   const { sessionId: threadId } = ref;
+  const seesState = mayActFor(request, ref.appName, ref.userId);
   const readState = async () => (await requireSession(context, ref, { numRecentEvents: 0 })).state;
   const form = new AgUiFrames({
-    ...{ threadId, runId, invocationId: started.invocationId, isRepeated, known, readState },
+    ...{ threadId, runId, invocationId: started.invocationId, isRepeated, known, seesState, readState },
     pending: () => pendingOf(context, ref),
     knowsState: () =>
       context.large
