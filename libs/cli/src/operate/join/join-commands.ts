@@ -1,3 +1,4 @@
+import { validateAppName } from '@agentmesh/agent';
 import { openResolver } from '@agentmesh/bus';
 import { type ServiceManifest, usesRedis } from '@agentmesh/mesh';
 import { lockKeys, openKeyFolder } from '@agentmesh/mesh/accounts';
@@ -92,15 +93,20 @@ function manifestOf(name: string, options: Options): ServiceManifest {
     }
   }
   const app = options.text('app');
+  if (app !== undefined) validateAppName(app);
+  const calls = namesIn(options.text('calls'));
+  const asks = namesIn(options.text('asks'));
+  const transfers = namesIn(options.text('transfers'));
+  for (const tool of calls) assertName('tool', tool);
+  for (const agent of [...asks, ...transfers]) assertName('agent', agent);
   const credentialKeys = namesIn(options.text('credentials'));
   const agents = namesIn(options.text('agents'));
   if (kind === 'publisher' && agents.length === 0)
     throw new Misuse('name the agents of the publisher: --agents weather_agent, or --agents "*" for all');
   return {
     ...{ kind, name, joined: true },
-    transfers: namesIn(options.text('transfers')),
-    calls: namesIn(options.text('calls')),
-    asks: kind === 'publisher' ? agents : namesIn(options.text('asks')),
+    ...{ transfers, calls },
+    asks: kind === 'publisher' ? agents : asks,
     ...(app !== undefined && { app }),
     ...(options.flag('longRunning') && { longRunning: true }),
     ...(options.flag('listens') && { listens: true }),

@@ -130,6 +130,15 @@ describe('agentmesh join', () => {
     await refused('bad', '--kind', 'agent', '--app', 'shop').toThrow('agent desk is the root of app shop');
   });
 
+  it.each([
+    ['--app', 'app name "*"'],
+    ['--calls', '"*"'],
+    ['--asks', '"*"'],
+    ['--transfers', '"*"'],
+  ])('refuses the name * of %s', async (flag, says) => {
+    await expect(command('join', 'bad', '--kind', 'agent', flag, '*')).rejects.toThrow(says);
+  });
+
   it('names the program of a publisher, whose help and errors are no tracebacks', async () => {
     const [first, program] = await command('join', 'sender', '--kind', 'publisher', '--agents', 'desk');
     expect(first).toContain('publisher_sender has joined');
