@@ -53,7 +53,7 @@ export function makePart(name: PartName, modelUrl: string, count: CountWork): Pa
     const tool = name === 'add_remote' ? remoteCounter(name, count) : longWork(name, count);
     return { service: tool, models, tools: [tool] };
   }
-  const remote = remoteTool('add_remote');
+  const remote = remoteTool('add_remote', { writes: ['user', 'app'] });
   const make = { front_agent: makeFront, middle_agent: makeMiddle, back_agent: makeBack }[name];
   const { agent, tools } = make(modelOf, remote, count);
   return { service: agent, models, tools: [remote, ...tools] };
@@ -74,7 +74,7 @@ type ModelOf = (agent: string) => BaseLlm;
 
 function makeFront(modelOf: ModelOf, remote: BaseTool, count: CountWork) {
   const local = localCounter('add_local', count);
-  const work = remoteTool('long_work');
+  const work = remoteTool('long_work', { writes: ['user', 'app'] });
   const confirmed = confirmedCounter('add_confirmed', count);
   const files = fileSaver('save_file');
   const ask = new AgentTool({ agent: remoteAgent('middle_agent') });

@@ -31,7 +31,7 @@ const kit: Kit = {
   ...agentmesh,
   model: modelOf,
   agent: (name) => remoteAgent(name),
-  tool: (name) => remoteTool(name),
+  tool: (name) => remoteTool(name, { writes: ['user', 'app'] }),
 };
 
 async function serve(order: ServeOrder): Promise<void> {

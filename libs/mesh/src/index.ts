@@ -45,7 +45,7 @@ export type { MeshToolsetOptions } from './remote/mesh-toolset.ts';
 export { MeshToolset } from './remote/mesh-toolset.ts';
 export type { RemoteAgent } from './remote/remote-agent.ts';
 export { remoteAgent } from './remote/remote-agent.ts';
-export type { RemoteTool } from './remote/remote-tool.ts';
+export type { RemoteTool, RemoteToolOptions } from './remote/remote-tool.ts';
 export { remoteTool } from './remote/remote-tool.ts';
 export { bindRemotes } from './remote/remotes.ts';
 export { natsUserOf, provisionUser } from './rights/accounts.ts';

@@ -33,12 +33,16 @@ const calendar: AuthConfig = {
   credentialKey: 'maps',
   authScheme: { type: 'apiKey', in: 'header', name: 'X-Key' } as AuthConfig['authScheme'],
 };
-const maps = tool('maps', (_args, context: Context) => {
-  const credential = context.getAuthResponse(calendar);
-  if (credential) return { key: credential.apiKey };
-  context.requestCredential(calendar);
-  return { pending: true };
-});
+const maps = tool(
+  'maps',
+  (_args, context: Context) => {
+    const credential = context.getAuthResponse(calendar);
+    if (credential) return { key: credential.apiKey };
+    context.requestCredential(calendar);
+    return { pending: true };
+  },
+  { credentialKeys: ['maps'] },
+);
 
 const pay = (amount: number) => call('pay', { amount });
 const confirmation = 'adk_request_confirmation';

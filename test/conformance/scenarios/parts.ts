@@ -34,8 +34,10 @@ export const asked =
   (kit: Kit) =>
     new kit.AgentTool({ agent: kit.agent(name), ...more });
 
-export const tool = (name: string, execute: Execute) => (kit: Kit) =>
-  new kit.FunctionTool({ name, description: `does ${name}`, execute: execute as never });
+export const tool =
+  (name: string, execute: Execute, more: object = {}) =>
+  (kit: Kit) =>
+    new kit.FunctionTool({ name, description: `does ${name}`, execute: execute as never, ...more });
 
 export const longRunning = (name: string, execute: Execute) => (kit: Kit) =>
   new kit.LongRunningFunctionTool({ name, description: `does ${name}`, execute: execute as never });

@@ -40,7 +40,7 @@ export const slow = new LongRunningFunctionTool({
   name: 'slow',
   description: 'takes long',
   async *execute(_input, context?: Context) {
-    for (let step = 1; step <= 600; step += 1) {
+    for (let step = 1; context?.abortSignal?.aborted !== true; step += 1) {
       await delay(Number(PACE_MS), undefined, {
         ...(context?.abortSignal && { signal: context.abortSignal }),
       });
@@ -61,12 +61,17 @@ export const assistant = new LlmAgent({
   name: 'assistant',
   description: 'helps',
   model,
-  tools: [remoteTool('desk')],
+  tools: [remoteTool('desk', { writes: ['user', 'app'] })],
 });
 
 export const keeper = new LlmAgent({
   name: 'keeper',
   description: 'keeps things',
   model,
-  tools: [remoteTool('desk'), remoteTool('slow'), wipe, new AgentTool({ agent: remoteAgent('assistant') })],
+  tools: [
+    remoteTool('desk', { writes: ['user', 'app'] }),
+    remoteTool('slow'),
+    wipe,
+    new AgentTool({ agent: remoteAgent('assistant') }),
+  ],
 });

@@ -7,11 +7,13 @@ import {
   type OperationUpdate,
   operationUpdateSchema,
   readOperation,
+  type SessionRef,
 } from '@agentmesh/protocol';
 import type { Mesh } from '../mesh/mesh.ts';
 import type { ServedAgent } from '../mesh/served-agent.ts';
 import { clientService, gatewayService, toolOf } from '../mesh/service-name.ts';
-import { audit } from '../messages/audit.ts';
+import { audit, auditActions } from '../messages/audit.ts';
+import { writableState } from '../messages/tool-actions.ts';
 import type { LocatedCall } from './start-answer-run.ts';
 
 /**
@@ -71,6 +73,19 @@ function prefixesOf(agent: BaseAgent): string[] {
         })
       : [],
   );
+}
+
+/** Leaves out the state that the tool of an update may not write. */
+export function withOwnState(
+  { mesh, writesOf }: ServedAgent,
+  { callId, service, ref }: { callId: string; service: string; ref: SessionRef },
+  update: OperationUpdate,
+): OperationUpdate {
+  const tool = toolOf(service);
+  if (tool === undefined || update.stateDelta === undefined) return update;
+  const { own, refused } = writableState(update.stateDelta, writesOf(tool));
+  auditActions(mesh, { tool, callId, refused, session: ref });
+  return { ...update, stateDelta: own };
 }
 
 /** Returns the source of an answer: the publisher, and the person as the publisher says. */

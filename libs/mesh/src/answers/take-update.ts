@@ -22,7 +22,7 @@ import { moveToDeadLetters } from '../messages/dead-letter.ts';
 import { publishEvent } from '../messages/publish-event.ts';
 import { readPayload } from '../messages/read-payload.ts';
 import { checkMessage } from './check-message.ts';
-import { assertMayUpdate, auditRefusal, sourceOf } from './check-update.ts';
+import { assertMayUpdate, auditRefusal, sourceOf, withOwnState } from './check-update.ts';
 import { sessionOfCall, unknownCall } from './locate-call.ts';
 import { hasOvertaken } from './progress-order.ts';
 import { type LocatedCall, messageOf, responsePart, runFor, startAnswerRun } from './start-answer-run.ts';
@@ -100,8 +100,9 @@ interface ReceivedUpdate {
 async function takeUpdate(served: ServedAgent, item: WorkItem): Promise<WorkOutcome> {
   const { mesh } = served;
   const { callId, service } = readOperation(item.subject);
-  const update = readPayload(operationUpdateSchema, item, `the update of call ${callId}`);
-  const ref = await sessionOfCall(mesh, callId, update);
+  const given = readPayload(operationUpdateSchema, item, `the update of call ${callId}`);
+  const ref = await sessionOfCall(mesh, callId, given);
+  const update = withOwnState(served, { callId, service, ref }, given);
   const call = { ref, callId, pending: await mesh.sessions.pending.get({ ...ref, callId }) };
   const received = { item, update, answeredBy: sourceOf(update, service) };
   try {
@@ -243,8 +244,7 @@ async function takeProgress(
     // A worker may publish its ticket again after the queue has forgotten the id: this is the same run.
     const key = seq === undefined ? item.key : `progress/${update.answers ?? 0}/${seq}`;
     const run = await runFor(mesh, call, pending, key);
-    const runOutcome = { run, response, update, answeredBy, headers };
-    await startAnswerRun(served, { ...call, pending }, runOutcome);
+    await startAnswerRun(served, { ...call, pending }, { run, response, update, answeredBy, headers });
   } else {
     const event = responseEvent(pending, update, response, { id, willContinue: true });
     await keep(mesh, { ref, callId }, event, headers);

@@ -24,4 +24,6 @@ export interface ServedAgent {
   readonly stopping: AbortSignal;
   readonly cancellations: Cancellations;
   readonly fullShares: FullShares;
+  /** Returns the shared scopes of state that a remote tool may write. */
+  writesOf(tool: string): readonly ('user' | 'app')[];
 }

@@ -81,3 +81,21 @@ export function auditRefusedMessage(
     ...(answeredBy && { answeredBy }),
   });
 }
+
+/** Records the actions of a remote tool that reach beyond its call, and were left out. */
+export function auditActions(
+  mesh: Mesh,
+  {
+    tool,
+    callId,
+    refused,
+    session,
+  }: { tool: string; callId: string; refused: string[]; session: SessionRef },
+): void {
+  if (refused.length === 0) return;
+  const what = refused.slice(0, 10).join(', ');
+  void audit(mesh, `actions/${callId}/${what}`, {
+    ...{ decision: 'refused', callIds: [callId], session },
+    reason: `tool ${tool} may not change ${what}; it was left out. For state, write remoteTool('${tool}', { writes: ['user', 'app'] })`,
+  });
+}

@@ -2,6 +2,7 @@ import { type BaseTool, BaseToolset, type ReadonlyContext, type ToolPredicate } 
 import { assertOptions, MeshError, type OptionNames } from '@agentmesh/protocol';
 import { toolCards } from '../mesh/cards.ts';
 import type { Mesh } from '../mesh/mesh.ts';
+import type { SharedScope } from '../messages/tool-actions.ts';
 import { meshBinding } from './mesh-binding.ts';
 import { RemoteTool } from './remote-tool.ts';
 
@@ -11,9 +12,13 @@ export interface MeshToolsetOptions {
   /** Filter for the tools that were found, as in every toolset. */
   toolFilter?: readonly string[] | ToolPredicate;
   prefix?: string;
+  /** The shared scopes of state that these tools may write, as for `remoteTool`; default none. */
+  writes?: readonly SharedScope[];
 }
 
-const optionNames: OptionNames<MeshToolsetOptions> = { names: true, toolFilter: true, prefix: true };
+const optionNames: OptionNames<MeshToolsetOptions> = {
+  ...{ names: true, toolFilter: true, prefix: true, writes: true },
+};
 
 /** Time for which the answer to "is it up?" is cached, in ms: steps follow each other fast. */
 const cacheMs = 1_000;
@@ -26,15 +31,17 @@ const cacheMs = 1_000;
 export class MeshToolset extends BaseToolset {
   readonly mesh = meshBinding('a MeshToolset');
   readonly names: readonly string[];
+  readonly writes: readonly SharedScope[];
   readonly #tools = new Map<string, RemoteTool>();
   readonly #cached = new Map<string, { at: number; isUp: Promise<boolean> }>();
 
   /** Makes a toolset. @throws MeshError `invalid_argument` for an unknown option, or without a name */
   constructor(options: MeshToolsetOptions) {
     assertOptions('a MeshToolset', options ?? null, optionNames, { isOpen: new.target !== MeshToolset });
-    const { names = [], toolFilter, prefix } = options;
+    const { names = [], toolFilter, prefix, writes = [] } = options;
     super(toolFilter, prefix);
     this.names = [names].flat();
+    this.writes = writes;
     if (this.names.length === 0) {
       throw new MeshError('invalid_argument', 'a MeshToolset needs the names of its tools; "*" for all');
     }
@@ -52,7 +59,7 @@ export class MeshToolset extends BaseToolset {
   }
 
   #tool(mesh: Mesh, name: string): RemoteTool {
-    const tool = this.#tools.get(name) ?? new RemoteTool(name);
+    const tool = this.#tools.get(name) ?? new RemoteTool(name, { writes: this.writes });
     tool.mesh.set(mesh);
     this.#tools.set(name, tool);
     return tool;

@@ -3,8 +3,10 @@ import { FirstWord, newFunctionCallId } from '@agentmesh/agent/internal';
 import type { ReceivedFrame } from '@agentmesh/bus';
 import {
   assertKnownFields,
+  assertOptions,
   MeshError,
   nearest,
+  type OptionNames,
   parse,
   type ToolCall,
   type ToolResult,
@@ -16,7 +18,9 @@ import { artifactSessionOf } from '../artifacts/artifact-session.ts';
 import { giveUp } from '../calls/give-up.ts';
 import { toolCard } from '../mesh/cards.ts';
 import type { Mesh } from '../mesh/mesh.ts';
+import { auditActions } from '../messages/audit.ts';
 import { hopHeaders } from '../messages/carrier.ts';
+import { type SharedScope, sortActions } from '../messages/tool-actions.ts';
 import { callService, isUnanswered } from './call-service.ts';
 import { meshBinding } from './mesh-binding.ts';
 
@@ -26,14 +30,26 @@ function givenUpError({ code, message, cause }: MeshError): MeshError {
   return new MeshError(code, `${first}; the call was given up before a replica began it`, { cause });
 }
 
+export interface RemoteToolOptions {
+  /** The shared scopes of state that the tool may write: `user`, `app`; default none. */
+  writes?: readonly SharedScope[];
+}
+
+const optionNames: OptionNames<RemoteToolOptions> = { writes: true };
+
 /** A tool that runs in another process; its card has its declaration. */
 export class RemoteTool extends BaseTool {
   /** True while no card of the tool is there and the log says so. */
   #isMissing = false;
   readonly mesh = meshBinding(`tool ${this.name}`);
+  /** The scopes of state that the tool may write, beside the session's. */
+  readonly writes: readonly SharedScope[];
 
-  constructor(name: string) {
+  /** Makes the tool. @throws MeshError `invalid_argument` for an unknown option */
+  constructor(name: string, options: RemoteToolOptions = {}) {
     super({ name, description: '' });
+    assertOptions(`remoteTool ${name}`, options, optionNames);
+    this.writes = options.writes ?? [];
   }
 
   override get description(): string {
@@ -138,7 +154,7 @@ export class RemoteTool extends BaseTool {
         }
         // The work of a long-running call goes on until the call has its outcome.
         if (result && this.isLongRunning && result.isLastWord === false) note.keep();
-        if (result) return this.#take(result, toolContext);
+        if (result) return this.#take(mesh, result, call.callId, toolContext);
       }
     } finally {
       note.drop();
@@ -243,15 +259,19 @@ export class RemoteTool extends BaseTool {
   }
 
   /**
-   * Applies the tool's actions to this context and returns its response. @throws the error that the tool
+   * Applies the tool's own actions to this context and returns its response. @throws the error that the tool
    * threw
    */
-  #take(result: ToolResult, toolContext: Context): unknown {
+  #take(mesh: Mesh, result: ToolResult, callId: string, toolContext: Context): unknown {
     const { response, isLastWord, failed, actions } = result;
     if (actions) {
-      const { stateDelta, ...others } = actions;
+      const asksSignIn = this.#card()?.usesCredentials ?? false;
+      const { own, refused } = sortActions(actions, { callId, writes: this.writes, asksSignIn });
+      const { stateDelta = {}, ...others } = own;
       toolContext.state.update(stateDelta);
       Object.assign(toolContext.actions, others);
+      const { appName, userId, sessionId } = toolContext;
+      auditActions(mesh, { tool: this.name, callId, refused, session: { appName, userId, sessionId } });
     }
     if (failed) throw failed.code === undefined ? new Error(failed.message) : MeshError.fromWire(failed);
     return isLastWord ? response : new FirstWord(response);
@@ -265,8 +285,9 @@ export class RemoteTool extends BaseTool {
 
 /**
  * Returns a tool that another process serves under this name. The tool needs no other configuration: the mesh
- * finds it by its card.
+ * finds it by its card. Its process may change the state of the session; `writes` adds the state of the user and of
+ * the app, which other sessions and users share.
  */
-export function remoteTool(name: string): RemoteTool {
-  return new RemoteTool(name);
+export function remoteTool(name: string, options?: RemoteToolOptions): RemoteTool {
+  return new RemoteTool(name, options);
 }

@@ -1,6 +1,7 @@
 import { AgentTool, type BaseAgent, LlmAgent } from '@agentmesh/agent';
 import type { Mesh } from '../mesh/mesh.ts';
-import { MeshToolset } from './mesh-toolset.ts';
+import type { SharedScope } from '../messages/tool-actions.ts';
+import { MeshToolset, matchesAny } from './mesh-toolset.ts';
 import { RemoteAgent } from './remote-agent.ts';
 import { RemoteTool } from './remote-tool.ts';
 
@@ -44,4 +45,12 @@ export function bindRemotes(agent: BaseAgent, mesh: Mesh): Remotes {
   const { transfers, asks, tools, toolsets } = remotes;
   for (const each of [...transfers, ...asks, ...tools, ...toolsets]) each.mesh.set(mesh);
   return remotes;
+}
+
+/** Returns the shared scopes of state that a tree lets a tool write. */
+export function writesOf({ tools, toolsets }: Remotes, tool: string): SharedScope[] {
+  return [
+    ...tools.filter(({ name }) => name === tool),
+    ...toolsets.filter(({ names }) => matchesAny(names, tool)),
+  ].flatMap(({ writes }) => writes);
 }

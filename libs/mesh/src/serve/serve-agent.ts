@@ -27,7 +27,7 @@ import { twoRoots } from '../mesh/root-agent.ts';
 import { FullShares } from '../mesh/run-limits.ts';
 import { type ServedAgent, unknownVersion } from '../mesh/served-agent.ts';
 import { stopAll } from '../mesh/stop-all.ts';
-import { bindRemotes, type Remotes, remotesOf } from '../remote/remotes.ts';
+import { bindRemotes, type Remotes, remotesOf, writesOf } from '../remote/remotes.ts';
 import { handleRun } from '../runs/handle-run.ts';
 import { defaultSweepMs, startSweeper } from '../runs/run-queue.ts';
 import { consumeRuns } from './consume-runs.ts';
@@ -109,6 +109,7 @@ export async function serveAgent(
     version,
     stopping: stopping.signal,
     fullShares: new FullShares(),
+    writesOf: (tool) => writesOf(remotes, tool),
     services: {
       ...meshServices(mesh),
       ...services,
