@@ -1,6 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { getFunctionCalls } from '@agentmesh/agent';
 import { type FollowedRun, followRun, type StartedRun } from '@agentmesh/mesh';
+import { MeshError } from '@agentmesh/protocol';
 import { type ClientView, type Connection, type Message, now } from '../../chaos/check/history.ts';
 import { isEnd, textOf } from '../../chaos/check/log.ts';
 import type { Milestones } from '../../chaos/clients/milestones.ts';
@@ -24,6 +25,9 @@ export interface Follower {
   reads: Reading;
 }
 
+/** Tells whether the session does not know the run, or has fewer events than its client. */
+const isGone = (error: unknown) => ['not_found', 'invalid_argument'].includes(MeshError.from(error).code);
+
 type Run = Pick<StartedRun | FollowedRun, 'numbered' | 'end'>;
 
 /** Reads the events of a run, and comes back to another gateway until the client was told the end. */
@@ -41,7 +45,7 @@ export async function follow(
 export async function comeBack(follower: Follower, from = 0): Promise<void> {
   const { visitor, message, view } = follower;
   const { place, clients } = visitor;
-  for (let after = from; !view.finished; ) {
+  for (let after = from; !view.finished && !view.left; ) {
     if ((place.deletedAt.get(message.session.sessionId) ?? 0) > message.sentAt) {
       view.left = true;
       return;
@@ -63,7 +67,9 @@ async function reattach(follower: Follower, afterSeq: number): Promise<number> {
     const options = { afterSeq, signal: leave.signal };
     const run = await gateways.at(gateway, (mesh) => followRun(mesh, ref, options));
     return await read(follower, gateway, run, afterSeq, leave);
-  } catch {
+  } catch (error) {
+    // A run that a failover has taken back has no end. A client that has read "not found" gives up.
+    if (visitor.clients.hasLostWrites && isGone(error)) follower.view.left = true;
     await delay(failedMs);
     return afterSeq;
   }
@@ -78,11 +84,12 @@ async function read(
   leave: AbortController,
 ): Promise<number> {
   const { visitor, view, reads, milestones } = follower;
-  const { gateways } = visitor.clients;
+  const { gateways, open } = visitor.clients;
   const connection: Connection = { at: now(), seen: [], ended: false };
   view.connections.push(connection);
   const events = numbered[Symbol.asyncIterator]();
   let last = after;
+  open.add(leave);
   end.catch(() => {});
   try {
     for (let count = 1; ; count += 1) {
@@ -104,6 +111,8 @@ async function read(
   } catch {
     leave.abort();
     await delay(failedMs / 2);
+  } finally {
+    open.delete(leave);
   }
   return last;
 }
