@@ -57,9 +57,17 @@ export async function simulate(
   const world = new World(seed, keepsTrace);
   forgetPauses();
   return await within(world, async () => {
-    const { replicas, leastShare = 1 } = scenario;
+    const { replicas, leastShare = 1, hasHttp = false } = scenario;
     const { ops: opFaults = [], sabotage, flushMs = 0, waitsForReplica: isReplicated = true } = faults;
-    const stage = new Stage({ world, replicas, opFaults, stream: { flushMs }, sabotage, isReplicated });
+    const stage = new Stage({
+      world,
+      replicas,
+      opFaults,
+      stream: { flushMs },
+      sabotage,
+      isReplicated,
+      hasHttp,
+    });
     const clients = new Clients(stage);
     const unsettled: string[] = [];
     world.at(0, () => void clients.connect());

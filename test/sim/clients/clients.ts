@@ -86,8 +86,7 @@ export class Clients {
   async createSession(userId: string): Promise<SessionRef> {
     this.#sessions += 1;
     const ref = { appName: app, userId, sessionId: `s${this.#sessions}` };
-    await this.gateways.insist((mesh) => mesh.sessions.getOrCreateSession({ ...ref, isNewId: true }));
-    return ref;
+    return await this.gateways.insist((entry) => entry.createSession(ref));
   }
 
   send(message: Message): Message {

@@ -1,6 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { getFunctionCalls } from '@agentmesh/agent';
-import { type FollowedRun, followRun, type StartedRun } from '@agentmesh/mesh';
 import { MeshError } from '@agentmesh/protocol';
 import { type ClientView, type Connection, type Message, now } from '../../chaos/check/history.ts';
 import { isEnd, textOf } from '../../chaos/check/log.ts';
@@ -9,6 +8,7 @@ import type { Reading } from '../../chaos/plan/steps.ts';
 import type { Place } from '../stage/place.ts';
 import { between } from '../world/random.ts';
 import type { Visitor } from './clients.ts';
+import type { Run } from './entry.ts';
 
 /** The pause of a slow reader between two events, and the time for which a client that leaves stays away, in ms. */
 const slowMs = 60;
@@ -27,8 +27,6 @@ export interface Follower {
 
 /** Tells whether the session does not know the run, or has fewer events than its client. */
 const isGone = (error: unknown) => ['not_found', 'invalid_argument'].includes(MeshError.from(error).code);
-
-type Run = Pick<StartedRun | FollowedRun, 'numbered' | 'end'>;
 
 /** Reads the events of a run, and comes back to another gateway until the client was told the end. */
 export async function follow(
@@ -64,8 +62,7 @@ async function reattach(follower: Follower, afterSeq: number): Promise<number> {
   const leave = new AbortController();
   try {
     const ref = { ...session, invocationId, ...(resume !== undefined && { resume }) };
-    const options = { afterSeq, signal: leave.signal };
-    const run = await gateways.at(gateway, (mesh) => followRun(mesh, ref, options));
+    const run = await gateways.at(gateway, (entry) => entry.follow(ref, afterSeq, leave.signal));
     return await read(follower, gateway, run, afterSeq, leave);
   } catch (error) {
     // A run that a failover has taken back has no end. A client that has read "not found" gives up.

@@ -33,6 +33,7 @@ export interface StageOptions {
   sabotage: Sabotage | undefined;
   /** Whether writes to the store wait for its replica. */
   isReplicated: boolean;
+  hasHttp: boolean;
 }
 
 /** Gets the lines of the log. One logger serves all processes, since making one takes a millisecond. */
@@ -59,7 +60,7 @@ export class Stage {
   /** The time after which no fault comes. */
   calmAt = 0;
 
-  constructor({ world, replicas, opFaults, stream, sabotage, isReplicated }: StageOptions) {
+  constructor({ world, replicas, opFaults, stream, sabotage, isReplicated, hasHttp }: StageOptions) {
     this.world = world;
     this.ops = new Ops({
       world,
@@ -76,7 +77,8 @@ export class Stage {
     this.store = new SimStore(wire, { isReplicated, answersEarly: sabotage === 'no-wait' });
     onLine = (line) => this.#line(line.trim());
     this.site = {
-      ...{ broker: this.broker, store: this.store, log, sabotage: inProcess(sabotage) },
+      ...{ broker: this.broker, store: this.store, log, sabotage: inProcess(sabotage), hasHttp },
+      losesFrames: sabotage === 'lost-frame',
       countWork: (life) => this.#countWork(life),
       onError: (life, error, where) => {
         if (!life.dead) world.note(`${life.name} reports a defect at ${where}: ${String(error)}`);
