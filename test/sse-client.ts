@@ -11,8 +11,15 @@ export interface Frame {
 export async function* framesOf(response: Response): AsyncGenerator<Frame, void, void> {
   if (response.status === 204) return;
   if (!response.ok) throw new Error(`${response.status} ${await response.text()}`);
+  yield* framesIn(response.body ?? []);
+}
+
+/** Yields the frames of the bytes of a stream. */
+export async function* framesIn(
+  bytes: AsyncIterable<Uint8Array> | Iterable<Uint8Array>,
+): AsyncGenerator<Frame, void, void> {
   let waiting: Frame | undefined;
-  for await (const block of blocksOf(response)) {
+  for await (const block of blocksOf(bytes)) {
     const fields = new Map(block.split('\n').map((line) => fieldOf(line)));
     const data = fields.get('data');
     const id = fields.get('id');
@@ -30,10 +37,13 @@ export async function* framesOf(response: Response): AsyncGenerator<Frame, void,
 }
 
 /** Yields the blocks of a stream of server-sent events, which are separated by empty lines. */
-async function* blocksOf({ body }: Response): AsyncGenerator<string, void, void> {
+async function* blocksOf(
+  bytes: AsyncIterable<Uint8Array> | Iterable<Uint8Array>,
+): AsyncGenerator<string, void, void> {
+  const decoder = new TextDecoder();
   let rest = '';
-  for await (const text of body?.pipeThrough(new TextDecoderStream()) ?? []) {
-    const blocks = (rest + text).split('\n\n');
+  for await (const part of bytes) {
+    const blocks = (rest + decoder.decode(part, { stream: true })).split('\n\n');
     rest = blocks.pop() ?? '';
     yield* blocks;
   }
@@ -51,7 +61,7 @@ function fieldOf(line: string): [name: string, value: string] {
  * client itself.
  */
 export async function* adkEventsOf(response: Response): AsyncGenerator<Frame['event'], void, void> {
-  for await (const block of blocksOf(response)) {
+  for await (const block of blocksOf(response.body ?? [])) {
     if (block.startsWith('data: ')) yield JSON.parse(block.slice('data: '.length));
   }
 }

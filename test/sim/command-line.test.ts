@@ -10,7 +10,7 @@ describe('refuses, in one line,', () => {
     [['--sabotage', 'nothing'], 'there is no sabotage "nothing"; use all, or some of: no-fencing'],
     [['--random', 'many'], '--random many: use a whole number from 1 on'],
     [['--speed', '3'], 'there is no option --speed; --help lists the options'],
-    [['--one', 'remote', '--crash', 'front_agent'], 'use <place>/<operation>/<before|after|pause>'],
+    [['--one', 'remote', '--crash', 'front_agent'], 'use <place>/<operation>/<before|after|pause|failover>'],
   ])('%j', (args, message) => {
     expect(() => readCommandLine(args)).toThrow(message);
   });

@@ -1,7 +1,7 @@
-import { type Sabotage, sabotages } from '../chaos/sabotage.ts';
 import { type Option, readOptions, usageOf, WrongUsage } from '../command-options.ts';
 import { type Shard, wholeWork } from './every-crash-point.ts';
 import { type OpFault, readOpFaults } from './faults/op-fault.ts';
+import { type Sabotage, sabotages } from './faults/sabotages.ts';
 import { type RandomPlan, randomPlan, without } from './random-history.ts';
 import { scenarioOf, scenarios } from './scenarios/scenarios.ts';
 import type { Search } from './work.ts';
@@ -13,6 +13,7 @@ const options = {
     meaning: `a death before and after every operation: all, or some of ${names}`,
   },
   pause: { value: '<scenarios>', meaning: 'a stop of eight seconds at every operation' },
+  failover: { value: '<scenarios>', meaning: 'a failover of Redis that loses writes, at every operation' },
   pairs: { value: '<scenarios>', meaning: 'deaths and stops at two operations' },
   most: { value: '<n>', meaning: 'with --pairs: histories of a scenario; default 4000' },
   random: { value: '<n>', meaning: 'histories with random processes, traffic and faults' },
@@ -42,7 +43,7 @@ export type Work =
   | { do: 'search'; search: Search; hashes: boolean; workers?: number; shard?: Shard };
 
 /** The options of which a command line has one. */
-const kinds = ['one', 'crash', 'pause', 'pairs', 'random', 'sabotage'] as const;
+const kinds = ['one', 'crash', 'pause', 'failover', 'pairs', 'random', 'sabotage'] as const;
 
 /** Reads a command line. @throws WrongUsage */
 export function readCommandLine(args: readonly string[]): Work {
@@ -61,11 +62,13 @@ export function readCommandLine(args: readonly string[]): Work {
 
 function readSearch(values: Values): Search {
   const seed = String(whole(values, 'seed', 0, 1));
-  const { crash, pause, pairs, sabotage } = values;
+  const { crash, pause, failover, pairs, sabotage } = values;
   if (crash !== undefined)
     return { do: 'points', seed, kinds: ['before', 'after'], scenarios: read('crash', crash, readScenarios) };
   if (pause !== undefined)
     return { do: 'points', seed, kinds: ['pause'], scenarios: read('pause', pause, readScenarios) };
+  if (failover !== undefined)
+    return { do: 'points', seed, kinds: ['failover'], scenarios: read('failover', failover, readScenarios) };
   if (sabotage !== undefined)
     return { do: 'sabotages', seed, names: read('sabotage', sabotage, readSabotages) };
   if (pairs === undefined) return { do: 'random', seed, count: whole(values, 'random', 1) };

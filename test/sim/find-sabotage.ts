@@ -1,8 +1,8 @@
 import { seededRandom } from '@agentmesh/testing';
-import type { Sabotage } from '../chaos/sabotage.ts';
 import { type BadHistory, faultsAt, isOfStage } from './every-crash-point.ts';
 import type { FaultPlan } from './faults/fault-plan.ts';
 import { type OpFault, opFaultKinds } from './faults/op-fault.ts';
+import type { Sabotage } from './faults/sabotages.ts';
 import { randomPlan } from './random-history.ts';
 import type { Scenario } from './scenarios/scenario.ts';
 import { scenarios } from './scenarios/scenarios.ts';

@@ -6,6 +6,7 @@ import type { History, Rest, Violation } from '../chaos/check/history.ts';
 import { check } from '../chaos/check/rules.ts';
 import { readSessions } from '../chaos/read-sessions.ts';
 import { Clients } from './clients/clients.ts';
+import { probe } from './clients/probe.ts';
 import { makeVisit } from './clients/visit.ts';
 import type { FaultPlan } from './faults/fault-plan.ts';
 import type { LoggedOp } from './faults/ops.ts';
@@ -39,6 +40,8 @@ export interface Result {
 /** The time for the start of a mesh, for the work after the last fault, and for what goes away by itself, in ms. */
 const startMs = 60_000;
 const settleMs = 90_000;
+/** The time for sessions whose runs were lost: half a minute for each run, in ms. */
+const recoverMs = 400_000;
 const clearMs = 4_000;
 /** The pause between two looks whether all work has ended, and the time for late copies of messages, in ms. */
 const lookMs = 100;
@@ -54,9 +57,17 @@ export async function simulate(
   const world = new World(seed, keepsTrace);
   forgetPauses();
   return await within(world, async () => {
-    const { replicas, leastShare = 1 } = scenario;
-    const { ops: opFaults = [], sabotage, flushMs = 0 } = faults;
-    const stage = new Stage({ world, replicas, opFaults, stream: { flushMs }, sabotage });
+    const { replicas, leastShare = 1, hasHttp = false } = scenario;
+    const { ops: opFaults = [], sabotage, flushMs = 0, waitsForReplica: isReplicated = true } = faults;
+    const stage = new Stage({
+      world,
+      replicas,
+      opFaults,
+      stream: { flushMs },
+      sabotage,
+      isReplicated,
+      hasHttp,
+    });
     const clients = new Clients(stage);
     const unsettled: string[] = [];
     world.at(0, () => void clients.connect());
@@ -64,11 +75,15 @@ export async function simulate(
       unsettled.push('the mesh does not start');
     const isDone = await makeTraffic(stage, clients, scenario, faults);
     unsettled.push(...isDone);
+    const { replica } = stage.store.wire;
+    if (replica.hasLostWrites)
+      unsettled.push(...(await untilDone(stage, () => probe(clients), world.time + recoverMs)));
     stage.isOver = true;
     const history = await readHistory(stage, clients);
     if (!isCalm(stage, faults)) history.rest.objects = [];
     history.unsettled.push(...unsettled, ...world.defects);
     history.leastShare = leastShare;
+    history.hasLostWrites = replica.hasLostWrites;
     const { ops } = stage;
     return {
       ...{ violations: check(history), ops: ops.log, struck: ops.struck, history },
@@ -85,8 +100,6 @@ async function makeTraffic(
   { timed = [], rates = {}, calmAtMs = 0 }: FaultPlan,
 ): Promise<string[]> {
   const { world, ops } = stage;
-  const unsettled: string[] = [];
-  let isDone = false;
   stage.calmAt = world.time + calmAtMs;
   Object.assign(stage.rates, rates);
   world.at(calmAtMs, () => {
@@ -94,19 +107,30 @@ async function makeTraffic(
   });
   for (const fault of timed) plan(stage, fault);
   ops.isLogging = true;
-  world.at(0, () => {
+  const work = async () => {
     const making = visits.map((visit) => makeVisit(clients, visit));
     if (rolls) making.push(stage.roll(rolls, '2.0.0'));
-    Promise.all(making)
+    await Promise.all(making).finally(() => {
+      ops.isLogging = false;
+    });
+  };
+  return await untilDone(stage, work, world.time + calmAtMs + settleMs);
+}
+
+/** Does work of clients, and waits until all work of the mesh has ended. Returns what has not ended. */
+async function untilDone(stage: Stage, work: () => Promise<void>, untilMs: number): Promise<string[]> {
+  const { world } = stage;
+  const unsettled: string[] = [];
+  let isDone = false;
+  world.at(0, () => {
+    work()
       .catch((error: Error) => unsettled.push(`a client failed: ${error.stack}`))
       .finally(() => {
         isDone = true;
-        ops.isLogging = false;
       });
   });
-  const end = world.time + calmAtMs + settleMs;
-  if (!(await world.run(() => isDone, end))) unsettled.push('a client still waits');
-  await untilQuiet(stage, end + clearMs);
+  if (!(await world.run(() => isDone, untilMs))) unsettled.push('a client still waits');
+  await untilQuiet(stage, untilMs + clearMs);
   await world.run(() => false, world.time + lateMs);
   return unsettled;
 }

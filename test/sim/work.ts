@@ -1,6 +1,6 @@
-import type { Sabotage } from '../chaos/sabotage.ts';
 import { type BadHistory, everyCrashPoint, type Report, type Shard } from './every-crash-point.ts';
 import { type OpFaultKind, writeOpFaults } from './faults/op-fault.ts';
+import type { Sabotage } from './faults/sabotages.ts';
 import { findSabotage } from './find-sabotage.ts';
 import { pairs } from './pairs.ts';
 import { randomPlan } from './random-history.ts';

@@ -276,6 +276,8 @@ export interface History extends Observations {
    * machine a process notices its deadline late.
    */
   deadlineSlackMs: number;
+  /** True when Redis lost writes that it had acknowledged; default false. */
+  hasLostWrites?: boolean;
 }
 
 export interface Violation {

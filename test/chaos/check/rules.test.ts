@@ -36,6 +36,22 @@ describe('a spoilt history is reported by the rule that it breaks, and by no oth
   });
 });
 
+it('excuses what a failover of Redis took back, and nothing that hangs or does not fit together', () => {
+  const { history, runs } = tellStory();
+  const session = history.sessions.find(({ sessionId }) => sessionId === runs.chat.session.sessionId);
+  const record = history.invocations.find(({ invocationId }) => invocationId === runs.chat.invocationId);
+  if (!session || !record) throw new Error('the run has no session or no record');
+  Object.assign(record, { status: 'running', ends: [] });
+  expect(check(history)).not.toEqual([]);
+  history.hasLostWrites = true;
+  expect(check(history)).toEqual([]);
+  history.unsettled.push('a client still waits');
+  session.events.splice(1, 1);
+  const rulesOf = new Set(check(history).map(({ rule }) => rule));
+  expect(rulesOf).toContain('nothing-hangs');
+  expect(rulesOf).toContain('without-gap');
+});
+
 it('judges a value that sessions share, unless a deleted session may have written it', () => {
   const builder = new HistoryBuilder();
   const [session, other] = [builder.session(), builder.session()];

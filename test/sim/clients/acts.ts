@@ -1,11 +1,9 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { copySession } from '@agentmesh/agent/internal';
-import { cancelInvocation, deleteUserData, type Mesh, rewind as rewindSession } from '@agentmesh/mesh';
 import { MeshError } from '@agentmesh/protocol';
-import { app } from '../../chaos/agents.ts';
 import { type Act, now } from '../../chaos/check/history.ts';
 import type { Cancel, Delete, Fork, Rewind, Upload } from '../../chaos/plan/steps.ts';
 import { sessionOf, type Visitor } from './clients.ts';
+import type { Entry } from './entry.ts';
 import { isUnknown } from './gateways.ts';
 
 /** The tries to cancel a run that has not begun, and the pause between them, in ms. */
@@ -16,7 +14,7 @@ const cancelPauseMs = 40;
 async function once<T>(
   { clients }: Visitor,
   act: Act,
-  run: (mesh: Mesh) => Promise<T>,
+  run: (entry: Entry) => Promise<T>,
 ): Promise<T | undefined> {
   const { gateways } = clients;
   try {
@@ -33,13 +31,13 @@ async function once<T>(
 async function untilAnswered(
   { clients }: Visitor,
   act: Act,
-  run: (mesh: Mesh) => Promise<unknown>,
+  run: (entry: Entry) => Promise<unknown>,
 ): Promise<void> {
   let tries = 0;
   try {
-    await clients.gateways.insist((mesh) => {
+    await clients.gateways.insist((entry) => {
       tries += 1;
-      return run(mesh);
+      return run(entry);
     });
     Object.assign(act, { doneAt: now(), outcome: 'done' });
   } catch (error) {
@@ -62,7 +60,7 @@ export async function cancel(visitor: Visitor, { of, when, atMs }: Cancel): Prom
   const session = await sessionOf(visitor);
   for (let attempt = 1; attempt <= cancelTries; attempt += 1) {
     const act = clients.begin({ kind: 'cancel', session, invocationId });
-    await once(visitor, act, (mesh) => cancelInvocation(mesh, { ...session, invocationId }));
+    await once(visitor, act, (entry) => entry.cancel({ ...session, invocationId }));
     if (act.outcome === 'done') return;
     await delay(cancelPauseMs);
   }
@@ -74,11 +72,11 @@ export async function remove(visitor: Visitor, { again }: Delete): Promise<void>
   // From now on, the session's runs may be gone at any time.
   place.deletedAt.set(session.sessionId, Number.POSITIVE_INFINITY);
   const act = clients.begin({ kind: 'delete', session });
-  await untilAnswered(visitor, act, (mesh) => mesh.sessions.deleteSession(session));
+  await untilAnswered(visitor, act, (entry) => entry.deleteSession(session));
   place.session = undefined;
   if (!again || act.outcome !== 'done') return;
   const creation = clients.begin({ kind: 'create', session });
-  await untilAnswered(visitor, creation, (mesh) => mesh.sessions.createSession(session));
+  await untilAnswered(visitor, creation, (entry) => entry.remakeSession(session));
   if (creation.outcome !== 'done') return;
   place.session = Promise.resolve(session);
   place.deletedAt.set(session.sessionId, now());
@@ -101,8 +99,7 @@ export async function removeUser(visitor: Visitor): Promise<void> {
   clients.erasedUsers.add(userId);
   place.session = undefined;
   for (let isComplete = false; !isComplete; ) {
-    const user = { appName: app, userId };
-    isComplete = await clients.gateways.insist(async (mesh) => (await deleteUserData(mesh, user)).complete);
+    isComplete = await clients.gateways.insist((entry) => entry.deleteUser(userId));
   }
   for (const act of acts.values()) Object.assign(act, { doneAt: now(), outcome: 'done' });
   // A session that was made meanwhile may be deleted with the others.
@@ -113,7 +110,7 @@ export async function fork(visitor: Visitor, { goOn }: Fork): Promise<void> {
   const { place, clients } = visitor;
   const session = await sessionOf(visitor);
   const act = clients.begin({ kind: 'fork', session });
-  const forkId = await once(visitor, act, (mesh) => copySession(mesh.sessions, session, {}));
+  const forkId = await once(visitor, act, (entry) => entry.fork(session));
   if (forkId === undefined) return;
   act.forkId = forkId;
   if (goOn) place.session = Promise.resolve({ ...session, sessionId: forkId });
@@ -125,11 +122,11 @@ export async function rewind(visitor: Visitor, { before }: Rewind): Promise<void
   if (invocationId === undefined || !place.session) return;
   const session = await sessionOf(visitor);
   const act = clients.begin({ kind: 'rewind', session, invocationId });
-  await once(visitor, act, (mesh) => rewindSession(mesh, session, invocationId));
+  await once(visitor, act, (entry) => entry.rewind(session, invocationId));
 }
 
 export async function upload(visitor: Visitor, { id, bytes }: Upload): Promise<void> {
   const session = await sessionOf(visitor);
-  const file = { ...session, filename: `upload-${id}.txt`, artifact: { text: 'y'.repeat(bytes) } };
-  await visitor.clients.gateways.insist((mesh) => mesh.artifacts.saveArtifact(file));
+  const text = 'y'.repeat(bytes);
+  await visitor.clients.gateways.insist((entry) => entry.save(session, `upload-${id}.txt`, text));
 }

@@ -1,5 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { type AddressedCall, pendingCalls } from '@agentmesh/mesh';
+import type { AddressedCall } from '@agentmesh/mesh';
 import { MeshError, type SessionRef } from '@agentmesh/protocol';
 import { type Message, now } from '../../chaos/check/history.ts';
 import { makeMilestones } from '../../chaos/clients/milestones.ts';
@@ -68,12 +68,12 @@ export async function outcome(visitor: Visitor, step: Outcome): Promise<void> {
 /** Waits until a session has a pending call. Returns undefined when none comes in time. */
 async function awaitPending(
   { clients }: Visitor,
-  { appName: app, userId: user, sessionId: session }: SessionRef,
+  session: SessionRef,
   withinMs: number,
 ): Promise<AddressedCall | undefined> {
   const giveUpAt = now() + withinMs;
   for (;;) {
-    const look = clients.gateways.insist((mesh) => pendingCalls(mesh, { app, user, session }));
+    const look = clients.gateways.insist((entry) => entry.pending(session));
     const [call] = await look.catch((error: unknown) => {
       if (MeshError.from(error).code === 'not_found') return [];
       throw error;

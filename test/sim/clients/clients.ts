@@ -16,6 +16,9 @@ export type Traffic = Pick<Observations, 'messages' | 'acts' | 'news'>;
 /** The number in the name of the program, which no process of the stage has. */
 const programNumber = 9_999;
 
+/** The time after which clients come back whose runs may be lost, in ms. */
+const patienceMs = 20_000;
+
 /** The clients of a history: people at gateways, and a program that knows only NATS. */
 export class Clients {
   readonly traffic: Traffic = { messages: [], acts: [], news: [] };
@@ -23,6 +26,8 @@ export class Clients {
   /** The users whose data was deleted. */
   readonly erasedUsers = new Set<string>();
   readonly random: Random;
+  /** The connections on which clients read. */
+  readonly open = new Set<AbortController>();
   readonly #stage: Stage;
   #program: Mesh | undefined;
   #sessions = 0;
@@ -31,6 +36,11 @@ export class Clients {
     this.#stage = stage;
     this.gateways = new Gateways(stage);
     this.random = stage.world.random.fork('clients');
+    const { world, store } = stage;
+    store.wire.replica.onLostWrites = () =>
+      world.at(patienceMs, () => {
+        for (const leave of this.open) leave.abort();
+      });
   }
 
   /** Connects the program, which hears all news about ends. */
@@ -48,6 +58,11 @@ export class Clients {
 
   get isReady(): boolean {
     return this.#program !== undefined;
+  }
+
+  /** Whether a failover took back what the mesh had acknowledged. */
+  get hasLostWrites(): boolean {
+    return this.#stage.store.wire.replica.hasLostWrites;
   }
 
   get program(): Mesh {
@@ -71,8 +86,7 @@ export class Clients {
   async createSession(userId: string): Promise<SessionRef> {
     this.#sessions += 1;
     const ref = { appName: app, userId, sessionId: `s${this.#sessions}` };
-    await this.gateways.insist((mesh) => mesh.sessions.getOrCreateSession({ ...ref, isNewId: true }));
-    return ref;
+    return await this.gateways.insist((entry) => entry.createSession(ref));
   }
 
   send(message: Message): Message {

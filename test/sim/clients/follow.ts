@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { getFunctionCalls } from '@agentmesh/agent';
-import { type FollowedRun, followRun, type StartedRun } from '@agentmesh/mesh';
+import { MeshError } from '@agentmesh/protocol';
 import { type ClientView, type Connection, type Message, now } from '../../chaos/check/history.ts';
 import { isEnd, textOf } from '../../chaos/check/log.ts';
 import type { Milestones } from '../../chaos/clients/milestones.ts';
@@ -8,6 +8,7 @@ import type { Reading } from '../../chaos/plan/steps.ts';
 import type { Place } from '../stage/place.ts';
 import { between } from '../world/random.ts';
 import type { Visitor } from './clients.ts';
+import type { Run } from './entry.ts';
 
 /** The pause of a slow reader between two events, and the time for which a client that leaves stays away, in ms. */
 const slowMs = 60;
@@ -24,7 +25,8 @@ export interface Follower {
   reads: Reading;
 }
 
-type Run = Pick<StartedRun | FollowedRun, 'numbered' | 'end'>;
+/** Tells whether the session does not know the run, or has fewer events than its client. */
+const isGone = (error: unknown) => ['not_found', 'invalid_argument'].includes(MeshError.from(error).code);
 
 /** Reads the events of a run, and comes back to another gateway until the client was told the end. */
 export async function follow(
@@ -41,7 +43,7 @@ export async function follow(
 export async function comeBack(follower: Follower, from = 0): Promise<void> {
   const { visitor, message, view } = follower;
   const { place, clients } = visitor;
-  for (let after = from; !view.finished; ) {
+  for (let after = from; !view.finished && !view.left; ) {
     if ((place.deletedAt.get(message.session.sessionId) ?? 0) > message.sentAt) {
       view.left = true;
       return;
@@ -60,10 +62,11 @@ async function reattach(follower: Follower, afterSeq: number): Promise<number> {
   const leave = new AbortController();
   try {
     const ref = { ...session, invocationId, ...(resume !== undefined && { resume }) };
-    const options = { afterSeq, signal: leave.signal };
-    const run = await gateways.at(gateway, (mesh) => followRun(mesh, ref, options));
+    const run = await gateways.at(gateway, (entry) => entry.follow(ref, afterSeq, leave.signal));
     return await read(follower, gateway, run, afterSeq, leave);
-  } catch {
+  } catch (error) {
+    // A run that a failover has taken back has no end. A client that has read "not found" gives up.
+    if (visitor.clients.hasLostWrites && isGone(error)) follower.view.left = true;
     await delay(failedMs);
     return afterSeq;
   }
@@ -78,11 +81,12 @@ async function read(
   leave: AbortController,
 ): Promise<number> {
   const { visitor, view, reads, milestones } = follower;
-  const { gateways } = visitor.clients;
+  const { gateways, open } = visitor.clients;
   const connection: Connection = { at: now(), seen: [], ended: false };
   view.connections.push(connection);
   const events = numbered[Symbol.asyncIterator]();
   let last = after;
+  open.add(leave);
   end.catch(() => {});
   try {
     for (let count = 1; ; count += 1) {
@@ -104,6 +108,8 @@ async function read(
   } catch {
     leave.abort();
     await delay(failedMs / 2);
+  } finally {
+    open.delete(leave);
   }
   return last;
 }

@@ -1,9 +1,10 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import type { Mesh } from '@agentmesh/mesh';
 import { MeshError } from '@agentmesh/protocol';
-import type { Place } from '../stage/place.ts';
+import type { Place, Running } from '../stage/place.ts';
 import type { Stage } from '../stage/stage.ts';
 import { runAs } from '../world/life.ts';
+import { type Entry, meshEntry } from './entry.ts';
+import { httpEntry } from './http-entry.ts';
 
 /** The error for a client whose gateway died: it knows nothing about its request. */
 class GatewayDied extends Error {}
@@ -34,23 +35,23 @@ export class Gateways {
   }
 
   /** Does something at a gateway. @throws GatewayDied if it is down or dies meanwhile */
-  async at<T>({ running, life, died }: Place, run: (mesh: Mesh) => Promise<T>): Promise<T> {
+  async at<T>({ running, life, died }: Place, run: (entry: Entry) => Promise<T>): Promise<T> {
     if (!running || life.dead) throw new GatewayDied();
     const death = died.then((): never => {
       throw new GatewayDied();
     });
     try {
-      return await Promise.race([runAs(life, () => run(running.mesh)), death]);
+      return await Promise.race([runAs(life, () => run(entryOf(running))), death]);
     } catch (error) {
       throw life.dead ? new GatewayDied() : error;
     }
   }
 
   /** Repeats a request at one gateway after the other until there is an answer. */
-  async insist<T>(run: (mesh: Mesh, isRepeat: boolean) => Promise<T>): Promise<T> {
-    for (let isRepeat = false; ; isRepeat = true) {
+  async insist<T>(run: (entry: Entry) => Promise<T>): Promise<T> {
+    for (;;) {
       try {
-        return await this.at(this.next(), (mesh) => run(mesh, isRepeat));
+        return await this.at(this.next(), run);
       } catch (error) {
         if (!isUnknown(error)) throw error;
         await delay(elsewhereMs);
@@ -58,3 +59,5 @@ export class Gateways {
     }
   }
 }
+
+const entryOf = ({ mesh, server }: Running): Entry => (server ? httpEntry(server) : meshEntry(mesh));

@@ -1,7 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
-import { startRun } from '@agentmesh/mesh';
-import { type Headers, header, MeshError, type RunCommandInput, type SessionRef } from '@agentmesh/protocol';
+import { type Headers, header, MeshError, type SessionRef } from '@agentmesh/protocol';
 import { type Message, now } from '../../chaos/check/history.ts';
 import { emptyView } from '../../chaos/check/parts.fixture.ts';
 import { type Milestones, makeMilestones } from '../../chaos/clients/milestones.ts';
@@ -9,6 +8,7 @@ import { countsOf, expectedOf, wordsOf } from '../../chaos/model.ts';
 import type { Reading, Say } from '../../chaos/plan/steps.ts';
 import { names } from '../stage/start-process.ts';
 import { sessionOf, type Visitor } from './clients.ts';
+import type { Content } from './entry.ts';
 import { comeBack, follow } from './follow.ts';
 import { isUnknown } from './gateways.ts';
 
@@ -62,26 +62,14 @@ type Sent = 'known' | 'unknown';
 /** Sends a message or an answer to a gateway, and follows the run. */
 export async function sendToGateway(
   { visitor, message, milestones, reads }: Trial,
-  content: NonNullable<RunCommandInput['message']>,
+  content: Content,
 ): Promise<Sent> {
-  const { session, whenBusy, stateDelta, deadlineMs } = message;
-  const { appName, userId: user, sessionId } = session;
   const { gateways } = visitor.clients;
   const gateway = gateways.next();
   const leave = new AbortController();
   message.sentAt = now();
   try {
-    const run = await gateways.at(gateway, (mesh) =>
-      startRun(
-        mesh,
-        {
-          ...{ app: appName, user, session: sessionId, message: content, whenBusy },
-          runConfig: { streamingMode: 'sse' },
-          ...(stateDelta && { stateDelta }),
-        },
-        { whenAbsent: 'enqueue', signal: leave.signal, ...(deadlineMs && { timeoutMs: deadlineMs }) },
-      ),
-    );
+    const run = await gateways.at(gateway, (entry) => entry.start(message, content, leave.signal));
     accept(message, milestones, run);
     message.view = emptyView();
     await follow({ visitor, message, view: message.view, milestones, reads }, gateway, run, leave);

@@ -1,6 +1,6 @@
-import type { Sabotage } from '../../chaos/sabotage.ts';
 import type { OpFault } from './op-fault.ts';
 import type { Rates } from './rates.ts';
+import type { Sabotage } from './sabotages.ts';
 import type { TimedFault } from './timed-fault.ts';
 
 /** All faults of a history. They are data, so that they can be printed, repeated and dropped one by one. */
@@ -15,6 +15,8 @@ export interface FaultPlan {
   calmAtMs?: number;
   /** Acknowledgements younger than this are lost when the broker is killed, in ms; default 0. */
   flushMs?: number;
+  /** Whether a write to Redis is done only when its replica has it (`MESH_REDIS_WAIT_REPLICAS=1`); default true. */
+  waitsForReplica?: boolean;
   /** A protection of the code that is removed. */
   sabotage?: Sabotage | undefined;
 }

@@ -1,5 +1,8 @@
-/** A fault at an operation: the process dies right before it or right after it, or is stopped there. */
-export const opFaultKinds = ['before', 'after', 'pause'] as const;
+/**
+ * A fault at an operation: the process dies right before it or right after it, or is stopped there, or Redis fails over
+ * to a replica that lacks the operation and the writes right after it.
+ */
+export const opFaultKinds = ['before', 'after', 'pause', 'failover'] as const;
 export type OpFaultKind = (typeof opFaultKinds)[number];
 
 /** A fault at one operation of one process. */

@@ -15,6 +15,7 @@ interface OpsParts {
   faults: readonly OpFault[];
   onCrash: (life: Life) => void;
   onPause: (life: Life, ms: number) => void;
+  onFailover: () => void;
 }
 
 /** The number of answers that a dead process gets before it gets none: its code may ask again and again. */
@@ -31,14 +32,16 @@ export class Ops {
   readonly #faults: Map<string, OpFault>;
   readonly #onCrash: OpsParts['onCrash'];
   readonly #onPause: OpsParts['onPause'];
+  readonly #onFailover: OpsParts['onFailover'];
   readonly #waiting = new Map<Life, Set<(error: unknown) => void>>();
   readonly #late = new Map<Life, number>();
 
-  constructor({ world, faults, onCrash, onPause }: OpsParts) {
+  constructor({ world, faults, onCrash, onPause, onFailover }: OpsParts) {
     this.#world = world;
     this.#faults = new Map(faults.map((fault) => [`${fault.life} ${fault.op}`, fault]));
     this.#onCrash = onCrash;
     this.#onPause = onPause;
+    this.#onFailover = onFailover;
   }
 
   /** Sends a message without an answer. */
@@ -119,8 +122,9 @@ export class Ops {
     const fault = this.#faults.get(`${life.name} ${life.ops}`);
     if (!fault) return undefined;
     this.struck.push(what);
-    if (fault.when !== 'pause') return fault.when;
-    this.#onPause(life, pauseMs);
+    if (fault.when === 'pause') this.#onPause(life, pauseMs);
+    else if (fault.when === 'failover') this.#onFailover();
+    else return fault.when;
     return undefined;
   }
 }

@@ -21,10 +21,11 @@ export function randomFaults(seed: string, replicas: Replicas): FaultPlan {
     lostReply: rate(0.4, 0.1),
     failedCall: rate(0.2, 0.02),
   };
+  const waitsForReplica = random.fork('replica').chance(0.5);
   const spanMs = random.pick([200, 600, 4_000]);
   const places = placesOf(replicas);
   const timed = Array.from({ length: random.integer(0, mostFaults) }, () => draw(random, spanMs, places));
-  return { rates, timed, calmAtMs: spanMs + calmMs, flushMs: random.chance(0.3) ? 200 : 0 };
+  return { rates, timed, calmAtMs: spanMs + calmMs, flushMs: random.chance(0.3) ? 200 : 0, waitsForReplica };
 }
 
 function draw(random: Random, spanMs: number, places: readonly string[]): TimedFault {

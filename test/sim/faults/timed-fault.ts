@@ -25,6 +25,7 @@ const carryOut = {
   storeAway(stage, _place, ms) {
     stage.store.wire.awayUntil = stage.world.time + ms;
   },
+  failover: (stage, _place, ms) => stage.failOver(ms),
   restart: (stage, _place, ms) => stage.broker.restart(Math.min(ms, longestRestartMs)),
   redeliver: (stage) => stage.broker.stream.redeliverAll(),
   forgetAck: (stage) => stage.broker.stream.forgetLastAck(unsyncedMs),
@@ -44,7 +45,9 @@ export interface TimedFault {
 }
 
 /** The names of the servers in a history, for the rules that know which fault excuses what. */
-const servers: Partial<Record<TimedFaultKind, string>> = { restart: 'nats', storeAway: 'redis' };
+const servers: Partial<Record<TimedFaultKind, string>> = {
+  ...{ restart: 'nats', storeAway: 'redis', failover: 'redis' },
+};
 
 /** Plans a fault of a history. */
 export function plan(stage: Stage, { atMs, kind, target, forMs }: TimedFault): void {

@@ -11,8 +11,9 @@ export interface RoundTripHooks {
    * Error that is no reply stands for a server that did not answer.
    *
    * @param name the name of the script, as `commitScript`; else the command in small letters, as `hgetall`
+   * @param waits whether the caller may wait until replicas have all writes
    */
-  call<T>(name: string, carryOut: () => T): Promise<T>;
+  call<T>(name: string, carryOut: () => T, waits: boolean): Promise<T>;
 }
 
 /** A server that carries out commands. */
@@ -24,17 +25,18 @@ export const atOnce: RoundTripHooks = { call: async (_, carryOut) => carryOut() 
  * Returns a client with the methods of ioredis, whose commands a server in this process carries out. Arguments and
  * replies are changed by ioredis itself.
  */
-export function smallRedisClient(server: RedisServer, hooks: RoundTripHooks): RedisClient {
+export function smallRedisClient(server: RedisServer, hooks: RoundTripHooks, waits = false): RedisClient {
   const send = (command: Command, decode: (bytes: Bytes) => string | Buffer) => {
     const args = command.args.map((arg) =>
       Buffer.isBuffer(arg) ? arg.toString('latin1') : bytesOf(String(arg)),
     );
     const isFunction = /^fcall/i.test(command.name);
     const name = isFunction ? scriptNameOf(args[0] ?? '') : command.name.toLowerCase();
-    return hooks.call(name, () => {
+    const carryOut = () => {
       const reply = decoded(server.call(command.name, args), decode);
       return command.transformReply(reply as Buffer);
-    });
+    };
+    return hooks.call(name, carryOut, waits);
   };
   const client: object = new Proxy(
     {},

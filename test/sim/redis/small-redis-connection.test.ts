@@ -16,9 +16,9 @@ async function open(hooks?: RoundTripHooks) {
   await ensureFunctions(smallRedisConnection(server));
   const trips: string[] = [];
   const connection = smallRedisConnection(server, {
-    call(name, carryOut) {
+    call(name, carryOut, waits) {
       trips.push(name);
-      return hooks ? hooks.call(name, carryOut) : Promise.resolve().then(carryOut);
+      return hooks ? hooks.call(name, carryOut, waits) : Promise.resolve().then(carryOut);
     },
   });
   return { server, trips, connection, store: storeOn(connection, {}) };

@@ -1,6 +1,7 @@
 import { MeshError } from '@agentmesh/protocol';
 import type { RedisConnection } from '../../../libs/store/src/connection/redis-connection.ts';
 import { fromRedis, isMissingFunction, isReply } from '../../../libs/store/src/connection/redis-errors.ts';
+import type { RedisClient } from '../../../libs/store/src/connection/redis-link.ts';
 import { libraryOf, type Script } from '../../../libs/store/src/scripts/script.ts';
 import { atOnce, type RedisServer, type RoundTripHooks, smallRedisClient } from './small-redis-client.ts';
 
@@ -11,16 +12,18 @@ import { atOnce, type RedisServer, type RoundTripHooks, smallRedisClient } from 
  */
 export function smallRedisConnection(server: RedisServer, hooks: RoundTripHooks = atOnce): RedisConnection {
   const client = smallRedisClient(server, hooks);
+  const waiting = smallRedisClient(server, hooks, true);
   let isOpen = true;
-  const run: RedisConnection['run'] = async (command) => {
+  const on = async <T>(redis: RedisClient, command: (redis: RedisClient) => Promise<T>): Promise<T> => {
     if (!isOpen) throw new MeshError('unavailable', 'the store is closed', { details: { closed: true } });
     try {
-      return await command(client);
+      return await command(redis);
     } catch (error) {
       throw fromRedis(error);
     }
   };
-  const write: RedisConnection['write'] = (_, command) => run(command);
+  const run: RedisConnection['run'] = (command) => on(client, command);
+  const write: RedisConnection['write'] = (_, command) => on(waiting, command);
   const load = async (scripts: readonly Script[]) => {
     for (const script of scripts)
       await run((redis) => redis.call('FUNCTION', ['LOAD', libraryOf(script)]).catch(unlessLoaded));
@@ -32,7 +35,10 @@ export function smallRedisConnection(server: RedisServer, hooks: RoundTripHooks 
     async script<T>(script: Script, keys: string[], args: (string | number)[]): Promise<T> {
       const command = script.effect === 'reads' ? 'FCALL_RO' : 'FCALL';
       const call = () =>
-        run((redis) => redis.call(command, [script.name, keys.length, ...keys, ...args]) as Promise<T>);
+        on(
+          waiting,
+          (redis) => redis.call(command, [script.name, keys.length, ...keys, ...args]) as Promise<T>,
+        );
       try {
         return await call();
       } catch (error) {

@@ -12,9 +12,9 @@ const parts: StorePart[] = [
 ];
 
 /** Makes a server whose clock stands until it is set. */
-function stopped(options: { mostLost?: number } = {}) {
+function stopped() {
   const clock = { ms: 1_000_000 };
-  const server = new SmallRedis({ ...options, now: () => clock.ms });
+  const server = new SmallRedis({ now: () => clock.ms });
   const call = (name: string, ...args: string[]) => server.call(name, args);
   /** Runs Lua as a function of Redis. */
   const run = (source: string, args: string[] = [], effect: 'reads' | 'writes' = 'writes'): Reply => {
@@ -159,32 +159,6 @@ describe('a script', () => {
       number,
     ];
     expect([all.length, all.at(-1), size]).toEqual([20_000, '19999', 2_000_000]);
-  });
-});
-
-describe('a failover', () => {
-  const append = "return redis.call('HINCRBY', KEYS[1], 'n', ARGV[1])";
-
-  it('loses the last calls that have written, and what came before them stays', () => {
-    const { call, run, server, clock } = stopped({ mostLost: 10 });
-    for (let n = 1; n <= 95; n += 1) {
-      clock.ms += 10;
-      run(append, ['1']);
-      call('SET', `k${n}`, 'v', 'PX', '1000');
-      call('HGET', 'k', 'n');
-    }
-    server.loseLast(6);
-    expect([call('HGET', 'k', 'n'), call('EXISTS', 'k92'), call('EXISTS', 'k93')]).toEqual(['92', 1, 0]);
-    expect(call('PTTL', 'k92')).toBe(970);
-    run(append, ['5']);
-    server.loseLast(1);
-    server.loseLast(3);
-    expect([call('HGET', 'k', 'n'), call('EXISTS', 'k91')]).toEqual(['91', 0]);
-    expect(() => server.loseLast(20)).toThrow(RangeError);
-  });
-
-  it('needs a log', () => {
-    expect(() => stopped().server.loseLast(1)).toThrow('mostLost');
   });
 });
 

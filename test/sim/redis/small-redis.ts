@@ -10,13 +10,10 @@ import { Keyspace, type KeyspaceCopy } from './keyspace.ts';
 import { type LoadedFunction, luaMachine } from './lua/lua-machine.ts';
 import { integerIn } from './numbers.ts';
 import { type Bytes, ok, type Reply, ReplyError, wrongNumber } from './reply.ts';
-import { WriteLog } from './write-log.ts';
 
 export interface SmallRedisOptions {
   /** The clock of the server, in epoch ms. Nothing else in it depends on time. */
   now(): number;
-  /** The largest number of writes that {@link SmallRedis.loseLast} can take back; default 0. */
-  mostLost?: number;
 }
 
 /** All that a server keeps. */
@@ -32,14 +29,17 @@ export interface RedisCopy {
 export class SmallRedis {
   readonly #clock: () => number;
   readonly #keys = new Keyspace(() => this.#now);
-  readonly #log: WriteLog | undefined;
   #functions = new Map<Bytes, LoadedFunction>();
   /** The time of the current call: no key expires within a script. */
   #now = 0;
 
-  constructor({ now, mostLost = 0 }: SmallRedisOptions) {
+  constructor({ now }: SmallRedisOptions) {
     this.#clock = now;
-    this.#log = mostLost > 0 ? new WriteLog(mostLost, this) : undefined;
+  }
+
+  /** The number of changes so far. */
+  get writes(): number {
+    return this.#keys.changes;
   }
 
   /** Carries out a command. @throws ReplyError */
@@ -50,13 +50,7 @@ export class SmallRedis {
   /** Carries out a command at a time, in epoch ms. @throws ReplyError */
   callAt(now: number, name: string, args: readonly Bytes[]): Reply {
     this.#now = now;
-    const before = this.#keys.changes;
-    try {
-      return this.#commandOf(name, args).run(this.#keys, args);
-    } finally {
-      // A script that fails keeps what it has written.
-      if (this.#keys.changes !== before) this.#log?.add({ now, name, args });
-    }
+    return this.#commandOf(name, args).run(this.#keys, args);
   }
 
   /** Copies all that the server keeps. */
@@ -64,20 +58,10 @@ export class SmallRedis {
     return { keys: this.#keys.copy(), functions: new Map(this.#functions) };
   }
 
-  /** Goes back to a copy. */
+  /** Goes back to a copy, as the promotion of a replica does that lacks the later writes. */
   restore({ keys, functions }: RedisCopy): void {
     this.#keys.restore(keys);
     this.#functions = new Map(functions);
-  }
-
-  /**
-   * Takes back the last calls that have written, as the promotion of a replica does that lacks them.
-   *
-   * @throws RangeError for more calls than the option `mostLost`, together with the losses before
-   */
-  loseLast(writes: number): void {
-    if (!this.#log) throw new RangeError('the server keeps no log; make it with the option mostLost');
-    this.#log.takeBack(writes);
   }
 
   #commandOf(name: string, args: readonly Bytes[]): Command {

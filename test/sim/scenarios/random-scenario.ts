@@ -7,6 +7,8 @@ import type { Scenario } from './scenario.ts';
 
 /** The users of a history: few, so that their sessions share what a user has. */
 const users = ['u1', 'u2'];
+/** The share of the histories whose clients send HTTP: a server costs as much time as some hundred operations. */
+const httpShare = 0.15;
 /** The size of a large message, in bytes: just over the limit of the simulated server. */
 const largeBytes = 70_000;
 
@@ -20,6 +22,7 @@ export function randomScenario(seed: string): Scenario {
   });
   return {
     ...{ name: 'random', replicas: drawReplicas(random), visits, leastShare: 0 },
+    hasHttp: random.fork('http').chance(httpShare),
     ...(random.chance(0.1) && { rolls: 'front_agent' }),
   };
 }

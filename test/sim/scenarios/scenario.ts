@@ -9,6 +9,8 @@ export interface Scenario {
   visits: readonly Visit[];
   /** A part whose processes are replaced by a new version during the traffic. */
   rolls?: Part;
+  /** Whether clients send requests of HTTP to real gateways; else they call what the routes call. */
+  hasHttp?: boolean;
   /** The least share of the messages whose runs must be completed; default 1. */
   leastShare?: number;
 }

@@ -22,6 +22,16 @@ const confirmed: Step[][] = [
   [{ do: 'answer', id: '2', to: '1', confirmed: true, atMs: 0 }],
 ];
 
+const overHttp: readonly Visit[] = [
+  visit(
+    ...confirmed,
+    [{ do: 'upload', id: '3', bytes: 100, atMs: 0 }],
+    [{ do: 'delete', again: true, atMs: 0 }],
+    [say('4', 'stream')],
+  ),
+  visit([say('5', 'stream', { reads: 'leaves' }), { do: 'cancel', of: '5', when: 'first-word', atMs: 0 }]),
+];
+
 /** Small traffic: each scenario shows one way through the mesh. */
 const list: readonly Scenario[] = [
   { name: 'plain', replicas: front, visits: one('stream') },
@@ -106,6 +116,14 @@ const list: readonly Scenario[] = [
     replicas: withTool,
     visits: [visit([say('1', 'both')], [say('2', 'both', { atMs: 300 })])],
     rolls: 'front_agent',
+  },
+  {
+    name: 'http',
+    replicas: front,
+    visits: overHttp,
+    hasHttp: true,
+    // The traffic itself ends runs.
+    leastShare: 0,
   },
   {
     name: 'mixed',

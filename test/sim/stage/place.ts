@@ -2,6 +2,7 @@ import type { Started } from '@agentmesh/bus';
 import type { Mesh } from '@agentmesh/mesh';
 import type { PartName } from '../../chaos/agents.ts';
 import type { Life } from '../world/life.ts';
+import type { GatewayServer } from './start-gateway.ts';
 
 /** The kind of a process: an agent, a tool, or a gateway. */
 export type Part = PartName | 'gateway';
@@ -14,6 +15,8 @@ export interface Running {
   mesh: Mesh;
   /** Absent for a gateway. */
   served?: Started;
+  /** The HTTP server of a gateway. Without one its clients call what its routes call. */
+  server?: GatewayServer;
 }
 
 /** A place that a process fills. When the process dies, a new one comes. */

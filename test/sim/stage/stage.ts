@@ -3,13 +3,13 @@ import { createLogger } from '@agentmesh/service';
 import type { Execution, Fault, Life as LifeRecord } from '../../chaos/check/history.ts';
 import { now } from '../../chaos/check/history.ts';
 import type { CountWork } from '../../chaos/effects.ts';
-import type { Sabotage } from '../../chaos/sabotage.ts';
 import { SimBroker } from '../broker/sim-broker.ts';
 import { isOfPattern, tokensOf } from '../broker/subject-pattern.ts';
 import type { StreamOptions } from '../broker/work-stream.ts';
 import type { OpFault } from '../faults/op-fault.ts';
 import { Ops } from '../faults/ops.ts';
 import { noRates, type Rates } from '../faults/rates.ts';
+import { inProcess, type Sabotage } from '../faults/sabotages.ts';
 import { SimStore } from '../store/sim-store.ts';
 import { type Life, lifeNow, newLife, runAs } from '../world/life.ts';
 import { between } from '../world/random.ts';
@@ -20,6 +20,11 @@ import { names, type Site, startProcess } from './start-process.ts';
 const cancellations = tokensOf(names.invocationCancel(every, every));
 /** The time after which a new process comes for a dead one, in ms. */
 const restartMs = [100, 400] as const;
+/** The time for which a replica of the store that takes over had no writes, and the longest one, in ms. */
+const failoverCutMs = 40;
+const longestCutMs = 2_000;
+/** The time without a server of the store at a failover, in ms. */
+const promotionMs = 150;
 /** The time for the work in hand of a process that is replaced, in ms. */
 const graceMs = 2_000;
 
@@ -29,6 +34,9 @@ export interface StageOptions {
   opFaults: readonly OpFault[];
   stream: Partial<StreamOptions>;
   sabotage: Sabotage | undefined;
+  /** Whether writes to the store wait for its replica. */
+  isReplicated: boolean;
+  hasHttp: boolean;
 }
 
 /** Gets the lines of the log. One logger serves all processes, since making one takes a millisecond. */
@@ -55,13 +63,17 @@ export class Stage {
   /** The time after which no fault comes. */
   calmAt = 0;
 
-  constructor({ world, replicas, opFaults, stream, sabotage }: StageOptions) {
+  constructor({ world, replicas, opFaults, stream, sabotage, isReplicated, hasHttp }: StageOptions) {
     this.world = world;
     this.ops = new Ops({
       world,
       faults: opFaults,
       onCrash: (life) => this.#crash(life),
       onPause: (life, ms) => this.pause(life, ms),
+      onFailover: () => {
+        this.faults.push({ at: now(), kind: 'failover', target: 'redis', forMs: failoverCutMs });
+        this.failOver(failoverCutMs);
+      },
     });
     const wire = { world, ops: this.ops, rates: this.rates };
     this.broker = new SimBroker(wire, names, stream);
@@ -69,10 +81,11 @@ export class Stage {
       if (isOfPattern(cancellations, tokensOf(subject)))
         this.#record(life)?.unaware.push([now() - (world.time - sentAt), now()]);
     };
-    this.store = new SimStore(wire);
+    this.store = new SimStore(wire, { isReplicated, answersEarly: sabotage === 'no-wait' });
     onLine = (line) => this.#line(line.trim());
     this.site = {
-      ...{ broker: this.broker, store: this.store, log, sabotage },
+      ...{ broker: this.broker, store: this.store, log, sabotage: inProcess(sabotage), hasHttp },
+      losesFrames: sabotage === 'lost-frame',
       countWork: (life) => this.#countWork(life),
       onError: (life, error, where) => {
         if (!life.dead) world.note(`${life.name} reports a defect at ${where}: ${String(error)}`);
@@ -89,7 +102,8 @@ export class Stage {
   /** Tells whether nobody works and nothing waits. */
   async isQuiet(app: string): Promise<boolean> {
     const { stream } = this.broker;
-    if (this.world.time < this.calmAt || stream.hasWork(['.dead.', '.audit.'])) return false;
+    if (this.world.time < this.calmAt || !this.store.wire.replica.isInStep) return false;
+    if (stream.hasWork(['.dead.', '.audit.'])) return false;
     if ((await this.store.direct.sessions.leases.busySessions(app, 10)).length > 0) return false;
     const { claims, jobs } = await this.store.rest();
     return claims.length === 0 && jobs.length === 0;
@@ -123,6 +137,11 @@ export class Stage {
     this.broker.hold(life, ms);
     this.store.wire.cut(life, ms);
     this.#record(life)?.cutOffs.push([now(), now() + ms]);
+  }
+
+  /** Lets a replica of the store take over that lacks the writes of a time, from now on. */
+  failOver(cutMs: number): void {
+    this.store.wire.failOver(Math.min(cutMs, longestCutMs), promotionMs);
   }
 
   /** Replaces the processes of a part one after the other by those of another version, as a deployment does. */

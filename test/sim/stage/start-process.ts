@@ -15,6 +15,7 @@ import { fillBytes } from '../world/random.ts';
 import type { Part, Running } from './place.ts';
 import { plainCallers } from './plain-callers.ts';
 import { scriptModel } from './sim-model.ts';
+import { startGateway } from './start-gateway.ts';
 
 /** The longest time for which a model thinks, in ms. */
 const thinkMs = 20;
@@ -31,6 +32,10 @@ export interface Site {
   store: SimStore;
   log: Logger;
   sabotage: Sabotage | undefined;
+  /** Whether gateways have their HTTP servers. */
+  hasHttp: boolean;
+  /** Whether the streams of gateways lack events: a sabotage. */
+  losesFrames: boolean;
   /** Notes an effect of a tool. */
   countWork: (life: Life) => CountWork;
   onError: (life: Life, error: unknown, where?: string) => void;
@@ -66,7 +71,10 @@ export async function startProcess(
   life: Life,
   { part, version, number }: { part: Part; version: string; number: number },
 ): Promise<Running> {
-  if (part === 'gateway') return { mesh: connectProcess(site, life, { service: part, number }) };
+  if (part === 'gateway') {
+    const mesh = connectProcess(site, life, { service: part, number });
+    return { mesh, ...(site.hasHttp && { server: await startGateway(mesh, site) }) };
+  }
   const service = serviceName(part.endsWith('_agent') ? 'agent' : 'tool', part);
   const mesh = connectProcess(site, life, { service, number });
   return { mesh, served: await serve(site, life, mesh, { part, version }) };

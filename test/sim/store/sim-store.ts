@@ -9,6 +9,7 @@ import { SmallRedis } from '../redis/small-redis.ts';
 import { atOnce, smallRedisClient } from '../redis/small-redis-client.ts';
 import { smallRedisConnection } from '../redis/small-redis-connection.ts';
 import type { Life } from '../world/life.ts';
+import { Replica, type ReplicaOptions } from './replica.ts';
 import { StoreWire } from './store-wire.ts';
 
 /** The stores of one process. */
@@ -23,9 +24,9 @@ export class SimStore {
   readonly direct: RedisStore;
   readonly #server: SmallRedis;
 
-  constructor(wire: Wire) {
-    this.wire = new StoreWire(wire);
+  constructor(wire: Wire, options: ReplicaOptions) {
     this.#server = new SmallRedis({ now: () => wire.world.now() });
+    this.wire = new StoreWire(wire, new Replica(this.#server, wire.world, options));
     for (const library of libraries) this.#server.call('FUNCTION', ['LOAD', library]);
     this.direct = storeOn(smallRedisConnection(this.#server), {});
   }
@@ -34,7 +35,7 @@ export class SimStore {
   openStore(life: Life): Stores {
     const random = this.wire.wire.world.random.fork(`store/${life.name}`);
     const connection = smallRedisConnection(this.#server, {
-      call: (name, carryOut) => this.wire.call(life, name, random, carryOut),
+      call: (name, carryOut, waits) => this.wire.call(life, { name, carryOut, waits, random }),
     });
     const { sessions, callResults, jobs } = storeOn(connection, {});
     return { sessions, callResults, jobs };

@@ -47,6 +47,27 @@ describe('coming back to a run', () => {
     expect(await codeOf(followRun(mesh, { ...ref, userId: 'other' }))).toBe('not_found');
   });
 
+  it('tells a reader that a failover of the store took the session or its last events back', async () => {
+    const { begin, mesh, ref, commit, sessions } = await world();
+    await begin();
+    await commit('hi', { author: 'user' });
+    await commit('one');
+    const look = sessions.leases.look.bind(sessions.leases);
+    const views = [async () => undefined, async () => ({ ...(await look(ref)), seq: 1 }) as never];
+    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
+    for (const view of views) {
+      const { numbered } = await followRun(mesh, ref, { afterSeq: 1 });
+      const reader = numbered[Symbol.asyncIterator]();
+      expect((await reader.next()).value).toMatchObject({ seq: 2 });
+      const looking = vi.spyOn(sessions.leases, 'look').mockImplementation(view);
+      const lost = codeOf(reader.next());
+      await vi.advanceTimersByTimeAsync(5_000);
+      expect(await lost).toBe('not_found');
+      looking.mockRestore();
+    }
+    vi.useRealTimers();
+  });
+
   it('buffers little for a slow reader, which still gets every committed event', async () => {
     const { begin, mesh, ref, commit, piece, finish } = await world();
     await begin();

@@ -1,5 +1,5 @@
-import { endOfRun, type InvocationRef } from '@agentmesh/agent/internal';
-import { type InvocationEnd, unlessAborted } from '@agentmesh/protocol';
+import { endOfRun, type InvocationRef, noSession } from '@agentmesh/agent/internal';
+import { type InvocationEnd, MeshError, unlessAborted } from '@agentmesh/protocol';
 import type { Mesh } from '../mesh/mesh.ts';
 import { outlastOutage } from '../messages/outlast-outage.ts';
 import { logged, type OutlineOptions } from '../messages/read-log.ts';
@@ -97,7 +97,10 @@ async function* follow(
       const readRecord = () => unlessAborted(mesh.sessions.invocations.get(ref), signal);
       const record = await outlastOutage(readRecord, signal);
       const ended = endOfRun(record, ref.resume);
-      if (!ended && message === 'silence') await askForSilentWork(mesh, ref);
+      if (!ended && message === 'silence') {
+        await assertThere(mesh, ref, log.seen, signal);
+        await askForSilentWork(mesh, ref);
+      }
       if (!ended) continue;
       // Events that were committed between the two reads.
       yield* log.read();
@@ -111,6 +114,27 @@ async function* follow(
     yield* log.read(news.end.lastSeq || undefined);
     return news.end;
   }
+}
+
+/**
+ * Asserts that the session still has what its reader has seen. A failover of Redis may lose the session or its last
+ * events, and with them the end of the run: it would never come.
+ */
+async function assertThere(
+  mesh: Mesh,
+  ref: InvocationRef,
+  seen: number,
+  signal?: AbortSignal,
+): Promise<void> {
+  const look = () => unlessAborted(mesh.sessions.leases.look(ref), signal);
+  const session = await outlastOutage(look, signal);
+  if (!session) throw noSession(ref);
+  if (session.seq >= seen) return;
+  const { sessionId } = ref;
+  throw new MeshError(
+    'not_found',
+    `session ${sessionId} has ${session.seq} events, and had ${seen}: the store lost the others; read the session again`,
+  );
 }
 
 /**

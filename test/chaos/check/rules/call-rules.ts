@@ -133,7 +133,10 @@ function wokenAgain(log: Logged, { id, name, invocationId }: LoggedCall): Found[
 
 interface Given extends GivenAnswer {
   messageId: string;
-  /** True when the answer must count unless another one did: its sender knows that it was accepted. */
+  /**
+   * True when the answer must count unless another one did: its sender knows that it was accepted, and Redis has lost
+   * nothing.
+   */
   isSafe: boolean;
 }
 
@@ -147,7 +150,7 @@ function answersOf({ history, runOf }: Model): Map<string, Given[]> {
       return {
         ...answer,
         messageId: message.id,
-        isSafe: isTaken && !message.refused && !answer.willContinue,
+        isSafe: isTaken && !message.refused && !answer.willContinue && !history.hasLostWrites,
       };
     }),
   );

@@ -1,5 +1,12 @@
 import type { StoredEvent } from '@agentmesh/agent/internal';
-import { type Ending, type Found, type Message, nameOf, type SessionHistory } from '../history.ts';
+import {
+  type Ending,
+  type Found,
+  type History,
+  type Message,
+  nameOf,
+  type SessionHistory,
+} from '../history.ts';
 import { callsOf, isAside, isEnd, textOf } from '../log.ts';
 import { isRevived, type Model, type RunHistory } from '../model.ts';
 import { explainedEnd } from './explained-end.ts';
@@ -13,13 +20,17 @@ export function endedOnce(model: Model): Found[] {
   const { history, runs } = model;
   const children = history.sessions.filter(({ callId }) => callId !== undefined);
   return [
-    ...history.unsettled.map((what) => ({ what: `not settled: ${what}` })),
+    ...unsettled(history),
     ...history.messages.flatMap((message) => lost(model, message)),
     ...runs.flatMap((run) => (model.isDeleted(run.session, run.message) ? [] : endOf(model, run))),
     ...told(model),
     ...children.flatMap(lastWordsOfCall),
   ];
 }
+
+/** Finds work that has not ended in time. */
+export const unsettled = (history: History): Found[] =>
+  history.unsettled.map((what) => ({ what: `not settled: ${what}` }));
 
 function lost(model: Model, message: Message): Found[] {
   const { session, text, acceptedAt, refused } = message;

@@ -5,12 +5,13 @@ import type { Model, RunHistory } from '../model.ts';
 
 /**
  * Finds updates of state that a later run did not see: each raise of the counter is one above the value
- * before it in the log, a completed run has all its raises, and the state change of a message is in the log.
+ * before it in the log, a completed run has all its raises, and the state change of a message is in the log. A run
+ * whose writes Redis has lost may lack raises.
  */
 export function noLostUpdate(model: Model): Found[] {
   return [
     ...model.roots.flatMap(counting),
-    ...model.runs.flatMap((run) => raises(model, run)),
+    ...(model.history.hasLostWrites ? [] : model.runs.flatMap((run) => raises(model, run))),
     ...model.runs.flatMap((run) => ownDelta(model, run)),
   ];
 }
