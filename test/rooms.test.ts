@@ -13,6 +13,7 @@ const rooms: Record<string, readonly string[]> = {
   'libs/agent/src': [
     ...['events', 'schema', 'sessions', 'sessions/in-memory', 'credentials', 'artifacts', 'memory'],
     ...['telemetry', 'journal', 'base'],
+    ...['models/http', 'models/answers', 'models/chat'],
     ...['models', 'prompt', 'code-executors', 'compaction', 'auth', 'questions', 'tools', 'plugins'],
     ...['flow', 'workflow', 'invocation', 'agent-tool', 'runner'],
   ],

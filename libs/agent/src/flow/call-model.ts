@@ -7,6 +7,7 @@ import { originOf } from '../base/readonly-context.ts';
 import { takeCode } from '../code-executors/run-code.ts';
 import { compactContext } from '../compaction/compact-context.ts';
 import { compactorsFor } from '../compaction/prompt-view.ts';
+import { problemOfArgs } from '../events/call-arguments.ts';
 import { setDeadlines } from '../events/deadlines.ts';
 import {
   createEvent,
@@ -15,7 +16,9 @@ import {
   newFunctionCallId,
   overLimitCode,
 } from '../events/event.ts';
-import { describeFailure } from '../models/model-failure.ts';
+import { hasData } from '../events/part-data.ts';
+import { answersOf } from '../models/answers/answer.ts';
+import { describeFailure } from '../models/http/model-failure.ts';
 import { measure } from '../telemetry/measure.ts';
 import { buildRequest, type StepTools } from './build-request.ts';
 import type { LlmAgent } from './llm-agent.ts';
@@ -67,7 +70,10 @@ export async function* callModel(
  */
 function orEmptyResponseError(response: LlmResponse): LlmResponse {
   const isAnswer = typeof response === 'object' && response !== null;
-  if (isAnswer && (response.partial || response.errorCode !== undefined || response.content?.parts?.length))
+  if (
+    isAnswer &&
+    (response.partial || response.errorCode !== undefined || response.content?.parts?.some(hasData))
+  )
     return response;
   return {
     ...(isAnswer && response),
@@ -96,7 +102,7 @@ async function* askModel(
   const time = measure('agentmesh.model.duration', { agent: agent.name, model: request.model });
   try {
     const stream = runConfig.streamingMode === 'sse';
-    for await (const response of agent.llm.generateContentAsync(request, stream, abortSignal)) {
+    for await (const response of answersOf(agent.llm, request, stream, abortSignal)) {
       noteAnswer(span, response);
       // The last response is the whole answer: the time of its reader does not count.
       if (!response.partial) time.end(response.errorCode === undefined ? 'completed' : 'failed');
@@ -165,8 +171,8 @@ function toEvent(
   for (const call of getFunctionCalls(event)) call.id = newFunctionCallId();
   const staysOpen = (name = '') =>
     toolsDict[name]?.isLongRunning || (runConfig.pauseOnToolCalls && !isFrameworkTool(name));
-  event.longRunningToolIds = getFunctionCalls(event).flatMap(({ id, name }) =>
-    id !== undefined && staysOpen(name) ? [id] : [],
+  event.longRunningToolIds = getFunctionCalls(event).flatMap(({ id, name, args }) =>
+    id !== undefined && staysOpen(name) && problemOfArgs(args) === undefined ? [id] : [],
   );
   setDeadlines(event, answerDeadlines(event, toolsDict));
   return event;

@@ -8,6 +8,7 @@ import type { LlmAgent } from './llm-agent.ts';
  * state under `outputKey`. An answer that does not fit is marked as an error and not written.
  */
 export function settleOutput(agent: LlmAgent, event: Event): void {
+  if (event.errorCode !== undefined) return;
   if (agent.outputSchema) takeModelResponse(agent, event);
   const text = stringifyContent(event);
   if (!isFinalResponse(event) || text === '' || getFunctionCalls(event).length > 0) return;

@@ -4,6 +4,7 @@ import type { BaseTool } from '../base/base-tool.ts';
 import { asList, firstResult } from '../base/callbacks.ts';
 import type { Context } from '../base/context.ts';
 import { type Failure, isCallersFault } from '../base/failure.ts';
+import { wellFormed } from '../events/well-formed.ts';
 import type { LlmAgent } from './llm-agent.ts';
 import { isProgress, type ToolWork, withCredentials } from './with-credentials.ts';
 
@@ -193,7 +194,7 @@ function wrapResult(result: unknown): Json {
     );
   }
   const text = JSON.stringify(result);
-  const json: unknown = text === undefined ? null : JSON.parse(text);
+  const json: unknown = text === undefined ? null : wellFormed(JSON.parse(text));
   const isObject = typeof json === 'object' && json !== null && !Array.isArray(json);
   return isObject ? { ...json } : { result: json };
 }

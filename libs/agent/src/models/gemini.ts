@@ -5,16 +5,17 @@ import type {
   GenerateContentResponse,
   GoogleGenAI,
   GoogleGenAIOptions,
-  HttpRetryOptions,
-  Part,
 } from '@google/genai';
 import { assertStream, BaseLlm, type LlmRequest, type LlmResponse, readContents } from '../base/base-llm.ts';
 import { loadGenAi } from '../schema/genai.ts';
+import { asAnswer } from './answers/answer.ts';
+import { StreamedParts, TextPieces } from './answers/streamed-parts.ts';
+import { withoutReasoningFields } from './chat/reasoning.ts';
 import { geminiKeyOf } from './gemini-key.ts';
 import { geminiUrlOf } from './gemini-url.ts';
-import { fromConnection } from './no-connection.ts';
-import { withRetries } from './retry.ts';
-import { StreamedParts } from './streamed-parts.ts';
+import { modelFetch } from './http/model-fetch.ts';
+import { fromConnection } from './http/no-connection.ts';
+import { type RetryOptions, withRetries } from './http/retry.ts';
 
 export interface GeminiOptions {
   /** Default `gemini-2.5-flash`. */
@@ -26,10 +27,11 @@ export interface GeminiOptions {
   /**
    * Retries: for which failures, how often, and after which delays (in seconds). Absent options have these
    * defaults: three attempts in all, for statuses 408, 429, 500, 502, 503, 504 and broken connections, with
-   * delays of 0.5 to 1 s and 1 to 2 s. A stream that has begun is never retried, and an aborted run does not
+   * delays of 0.5 to 1 s and 1 to 2 s, or as long as the server asks for, up to `maxRetryAfter` (60 s). A used-up
+   * quota of the day is final. A stream that has begun is never retried, and an aborted run does not
    * wait. `{ attempts: 1 }` turns retries off.
    */
-  retryOptions?: HttpRetryOptions;
+  retryOptions?: RetryOptions;
   /** Uses Vertex AI, in this project and location, with the credentials of the machine. */
   vertexai?: boolean;
   project?: string;
@@ -82,13 +84,17 @@ export class Gemini extends BaseLlm {
     const { models } = await this.#connect();
     const parameters: GenerateContentParameters = {
       model: request.model,
-      contents: withLastWordOfUser(readContents(request)),
+      contents: withLastWordOfUser(withoutReasoningFields(readContents(request))),
       config: { ...request.config, ...(signal && { abortSignal: signal }) },
     };
     const ask = <T>(make: () => Promise<T>) => withRetries(make, this.#retryOptions, signal);
     try {
-      if (stream) yield* assemble(await ask(() => models.generateContentStream(parameters)));
-      else yield toResponse(await ask(() => models.generateContent(parameters)));
+      if (stream) {
+        yield* assemble(await ask(() => models.generateContentStream(parameters)), request.model);
+      } else {
+        const { response, words } = readAnswer(await ask(() => models.generateContent(parameters)));
+        yield asAnswer(response, words);
+      }
     } catch (error) {
       throw describe(
         fromConnection(error, { model: request.model, url: geminiUrlOf(this.#options) }),
@@ -133,13 +139,14 @@ export class Gemini extends BaseLlm {
         ...httpOptions,
         ...(baseUrl !== undefined && { baseUrl }),
         ...(headers && { headers: { ...httpOptions.headers, ...headers } }),
+        fetch: modelFetch(httpOptions.fetch as typeof fetch | undefined, keepFinishMessage),
       },
     };
     this.#client ??= loadGenAi().then(({ GoogleGenAI }) => new GoogleGenAI(options));
     return await this.#client;
   }
 
-  get #retryOptions(): HttpRetryOptions | undefined {
+  get #retryOptions(): RetryOptions | undefined {
     return this.#options.retryOptions ?? this.#options.client?.httpOptions?.retryOptions;
   }
 }
@@ -156,68 +163,96 @@ function withLastWordOfUser(contents: readonly Content[]): Content[] {
 
 const goOnText = 'Go on with what you were asked to do. If nothing is left to do, say so in a sentence.';
 
-function toResponse(response: GenerateContentResponse): LlmResponse {
+/** A response of the server, and its explanation of the finish reason. */
+interface Answer {
+  response: LlmResponse;
+  words: string | undefined;
+}
+
+function readAnswer(response: GenerateContentResponse): Answer {
   const { candidates, promptFeedback, usageMetadata, modelVersion } = response;
-  const candidate = candidates?.[0];
+  const [candidate] = listOf(candidates);
   const common: LlmResponse = {
     ...(usageMetadata && { usageMetadata }),
     ...(modelVersion !== undefined && { modelVersion }),
   };
-  if (!candidate) {
-    return {
-      ...common,
-      errorCode: promptFeedback?.blockReason ?? 'EMPTY_RESPONSE',
-      errorMessage: promptFeedback?.blockReasonMessage ?? 'the model sent no answer',
-    };
+  if (promptFeedback?.blockReason) {
+    const { blockReason, blockReasonMessage } = promptFeedback;
+    const errorMessage = blockReasonMessage ?? `the model refused the conversation: ${blockReason}`;
+    return { response: { ...common, errorCode: blockReason, errorMessage }, words: undefined };
   }
-  const { content, finishReason, finishMessage, groundingMetadata, citationMetadata } = candidate;
-  const parts = content?.parts ?? [];
-  // An empty final answer is a failure, because the agent would ask again and again.
-  const isDone = finishReason === 'STOP' && parts.length > 0;
-  const answered = parts.some(saysSomething) || isDone || finishReason === undefined;
-  return {
+  if (!candidate) return { response: common, words: undefined };
+  const { finishReason, groundingMetadata, citationMetadata } = candidate;
+  const { finishMessage, ...content }: ExplainedContent = candidate.content ?? {};
+  const whole = {
     ...common,
     ...(finishReason !== undefined && { finishReason }),
     ...(groundingMetadata && { groundingMetadata }),
     ...(citationMetadata && { citationMetadata }),
-    ...(answered
-      ? { content: { role: 'model', ...content } }
-      : {
-          errorCode: finishReason,
-          errorMessage: finishMessage ?? `the model stopped without an answer: ${finishReason}`,
-        }),
+    content: { ...content, role: 'model' },
   };
+  return { response: whole, words: finishMessage };
 }
 
-function saysSomething({ text, ...rest }: Part): boolean {
-  return Boolean(text) || Object.keys(rest).length > 0;
+interface ExplainedContent extends Content {
+  finishMessage?: string;
+}
+
+/**
+ * Moves the model's explanation of its finish reason into the content: the client drops it, and passes contents on as
+ * they are.
+ */
+function keepFinishMessage({ candidates }: Record<string, unknown>): void {
+  if (!Array.isArray(candidates)) return;
+  for (const candidate of listOf<Record<string, unknown>>(candidates)) {
+    const { content, finishMessage } = candidate;
+    if (typeof finishMessage === 'string')
+      candidate.content = { ...(content as Content | undefined), finishMessage };
+  }
 }
 
 /** Yields the pieces of text as they arrive, and then the whole answer: one event to commit. */
 async function* assemble(
   chunks: AsyncIterable<GenerateContentResponse>,
+  model: string,
 ): AsyncGenerator<LlmResponse, void, void> {
   const whole = new StreamedParts();
-  let last: LlmResponse = {};
-  for await (const chunk of chunks) {
-    const response = toResponse(chunk);
-    last = { ...last, ...response };
-    const news = response.content?.parts ?? [];
-    for (const part of news) whole.add(part);
-    const text = news.filter((part) => part.text);
-    if (text.length > 0) yield { ...response, content: { role: 'model', parts: text }, partial: true };
+  const pieces = new TextPieces();
+  let last: Answer = { response: {}, words: undefined };
+  try {
+    for await (const chunk of chunks) {
+      const { response, words } = readAnswer(chunk);
+      last = { response: { ...last.response, ...response }, words: words ?? last.words };
+      const news = listOf(response.content?.parts);
+      for (const part of news) whole.add(part);
+      const text = pieces.next(news.filter((part) => part.text));
+      if (text.length > 0) yield { ...response, content: { role: 'model', parts: text }, partial: true };
+    }
+  } catch (error) {
+    // What comes after the end of the answer cannot make it half.
+    if (last.response.finishReason === undefined) throw error;
   }
-  if (whole.parts.length === 0) yield last;
-  else {
-    const { errorCode: _code, errorMessage: _message, ...rest } = last;
-    yield { ...rest, content: { role: 'model', parts: whole.parts } };
-  }
+  const { finishReason, errorCode } = last.response;
+  if (whole.parts.length > 0 && finishReason === undefined && errorCode === undefined)
+    throw new MeshError('unavailable', `model ${model} has ended its answer in the middle`);
+  const response = { ...last.response, content: { role: 'model', parts: whole.parts } };
+  yield whole.hasHalfCall ? asAnswer({ ...response, ...halfCall }) : asAnswer(response, last.words);
+}
+
+const halfCall = {
+  errorCode: 'MALFORMED_FUNCTION_CALL',
+  errorMessage: 'the model ended its answer within the arguments of a call',
+};
+
+/** Some servers send null, or a single value, in the place of a list. */
+function listOf<T>(value: readonly T[] | null | undefined): readonly T[] {
+  return Array.isArray(value) ? value.filter((each) => typeof each === 'object' && each !== null) : [];
 }
 
 function describe(error: unknown, signal: AbortSignal | undefined): unknown {
+  // The client does not tell the reason of the abort.
+  if (signal?.aborted) return signal.reason;
   if (error instanceof Error && error.name === 'AbortError') {
-    // The client does not tell the reason of the abort.
-    if (signal?.aborted) return signal.reason;
     return new MeshError('deadline_exceeded', 'the model did not answer in time', { cause: error });
   }
   return error;

@@ -1,6 +1,7 @@
 import { MeshError } from '@agentmesh/protocol';
 import type { FunctionDeclaration, GenerateContentConfig } from '@google/genai';
 import { BaseTool, type RunToolRequest } from '../base/base-tool.ts';
+import { parseExactly } from '../events/call-arguments.ts';
 import {
   describeMisfit,
   isZodObject,
@@ -27,9 +28,13 @@ export function parseOutput(schema: ToolParameters, text: string): unknown {
   const [, fenced] = /^\s*```(?:json)?\s*\n([\s\S]*?)\n\s*```\s*$/.exec(text) ?? [];
   let json: unknown;
   try {
-    json = JSON.parse(fenced ?? text);
+    json = parseExactly(fenced ?? text);
   } catch (cause) {
-    throw new MeshError('invalid_argument', 'the answer is not JSON, as its schema demands', { cause });
+    const why =
+      cause instanceof SyntaxError
+        ? 'the answer is not JSON, as its schema demands'
+        : (cause as Error).message;
+    throw new MeshError('invalid_argument', why, { cause });
   }
   return checkOutput(schema, json);
 }
