@@ -53,7 +53,7 @@ const rooms: Record<string, readonly string[]> = {
     'project',
   ],
   'libs/service/src': ['traces', 'probes'],
-  'libs/testing/src': ['processes', 'models', 'faults', 'servers'],
+  'libs/testing/src': ['processes', 'faults', 'models', 'servers'],
   'services/gateway/src': [
     ...['context', 'addresses', 'http', 'answers', 'access', 'params', 'contract', 'handlers/about', 'runs'],
     'web',

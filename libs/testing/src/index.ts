@@ -23,6 +23,8 @@ export type { Dialect, Reading } from './models/rude-dialects.ts';
 export { eventsOf } from './models/rude-dialects.ts';
 export { errorDialects } from './models/rude-errors.ts';
 export { geminiDialects, geminiStream, geminiText } from './models/rude-gemini.ts';
+export type { MixedAnswer } from './models/rude-mix.ts';
+export { mixAnswer } from './models/rude-mix.ts';
 export type { RudeServer, WireAnswer, WireRequest } from './models/rude-server.ts';
 export { startRudeServer } from './models/rude-server.ts';
 export type {
@@ -33,6 +35,7 @@ export type {
 } from './models/scripted-gemini.ts';
 export { sequence, startScriptedGemini } from './models/scripted-gemini.ts';
 export { promptProblem } from './models/strict-prompts.ts';
+export { schemaProblem } from './models/strict-schemas.ts';
 export { findBinary } from './processes/find-binary.ts';
 export { freePort } from './processes/free-port.ts';
 export type { GuardedSpawnOptions } from './processes/guarded-spawn.ts';

@@ -1,16 +1,16 @@
 import { assertOptions, MeshError, type OptionNames } from '@agentmesh/protocol';
 import type {
   Content,
+  FunctionDeclaration,
+  GenerateContentConfig,
   GenerateContentParameters,
-  GenerateContentResponse,
   GoogleGenAI,
   GoogleGenAIOptions,
 } from '@google/genai';
 import { assertStream, BaseLlm, type LlmRequest, type LlmResponse, readContents } from '../base/base-llm.ts';
-import { loadGenAi } from '../schema/genai.ts';
-import { asAnswer } from './answers/answer.ts';
-import { StreamedParts, TextPieces } from './answers/streamed-parts.ts';
+import { loadGenAi, Type } from '../schema/genai.ts';
 import { withoutReasoningFields } from './chat/reasoning.ts';
+import { assemble, keepFinishMessage, toAnswer } from './gemini-answer.ts';
 import { geminiKeyOf } from './gemini-key.ts';
 import { geminiUrlOf } from './gemini-url.ts';
 import { modelFetch } from './http/model-fetch.ts';
@@ -85,15 +85,14 @@ export class Gemini extends BaseLlm {
     const parameters: GenerateContentParameters = {
       model: request.model,
       contents: withLastWordOfUser(withoutReasoningFields(readContents(request))),
-      config: { ...request.config, ...(signal && { abortSignal: signal }) },
+      config: { ...withoutEmptyParameters(request.config), ...(signal && { abortSignal: signal }) },
     };
     const ask = <T>(make: () => Promise<T>) => withRetries(make, this.#retryOptions, signal);
     try {
       if (stream) {
         yield* assemble(await ask(() => models.generateContentStream(parameters)), request.model);
       } else {
-        const { response, words } = readAnswer(await ask(() => models.generateContent(parameters)));
-        yield asAnswer(response, words);
+        yield toAnswer(await ask(() => models.generateContent(parameters)));
       }
     } catch (error) {
       throw describe(
@@ -119,7 +118,6 @@ export class Gemini extends BaseLlm {
     return apiKey ?? (vertexai ? undefined : geminiKeyOf());
   }
 
-  /** The address of the server, as the client chooses it. */
   // Makes the client at the first request, so that an agent can be defined without a key.
   async #connect(): Promise<GoogleGenAI> {
     const { baseUrl, client, headers, project, location } = this.#options;
@@ -151,6 +149,21 @@ export class Gemini extends BaseLlm {
   }
 }
 
+/** Leaves out parameters without a key, which Gemini refuses. */
+function withoutEmptyParameters(config: GenerateContentConfig): GenerateContentConfig {
+  const isEmpty = ({ parameters }: FunctionDeclaration) =>
+    parameters?.type === Type.OBJECT && Object.keys(parameters.properties ?? {}).length === 0;
+  const tools = config.tools?.map((tool) => {
+    if (!('functionDeclarations' in tool) || !tool.functionDeclarations?.some(isEmpty)) return tool;
+    const declarations = tool.functionDeclarations.map((each) => {
+      const { parameters: _none, ...others } = each;
+      return isEmpty(each) ? others : each;
+    });
+    return { ...tool, functionDeclarations: declarations };
+  });
+  return tools ? { ...config, tools } : config;
+}
+
 /**
  * Makes sure that the last message is the user's, because Gemini answers the last message. An agent that runs
  * again after its own text, for example in a loop, is told to continue.
@@ -162,92 +175,6 @@ function withLastWordOfUser(contents: readonly Content[]): Content[] {
 }
 
 const goOnText = 'Go on with what you were asked to do. If nothing is left to do, say so in a sentence.';
-
-/** A response of the server, and its explanation of the finish reason. */
-interface Answer {
-  response: LlmResponse;
-  words: string | undefined;
-}
-
-function readAnswer(response: GenerateContentResponse): Answer {
-  const { candidates, promptFeedback, usageMetadata, modelVersion } = response;
-  const [candidate] = listOf(candidates);
-  const common: LlmResponse = {
-    ...(usageMetadata && { usageMetadata }),
-    ...(modelVersion !== undefined && { modelVersion }),
-  };
-  if (promptFeedback?.blockReason) {
-    const { blockReason, blockReasonMessage } = promptFeedback;
-    const errorMessage = blockReasonMessage ?? `the model refused the conversation: ${blockReason}`;
-    return { response: { ...common, errorCode: blockReason, errorMessage }, words: undefined };
-  }
-  if (!candidate) return { response: common, words: undefined };
-  const { finishReason, groundingMetadata, citationMetadata } = candidate;
-  const { finishMessage, ...content }: ExplainedContent = candidate.content ?? {};
-  const whole = {
-    ...common,
-    ...(finishReason !== undefined && { finishReason }),
-    ...(groundingMetadata && { groundingMetadata }),
-    ...(citationMetadata && { citationMetadata }),
-    content: { ...content, role: 'model' },
-  };
-  return { response: whole, words: finishMessage };
-}
-
-interface ExplainedContent extends Content {
-  finishMessage?: string;
-}
-
-/**
- * Moves the model's explanation of its finish reason into the content: the client drops it, and passes contents on as
- * they are.
- */
-function keepFinishMessage({ candidates }: Record<string, unknown>): void {
-  if (!Array.isArray(candidates)) return;
-  for (const candidate of listOf<Record<string, unknown>>(candidates)) {
-    const { content, finishMessage } = candidate;
-    if (typeof finishMessage === 'string')
-      candidate.content = { ...(content as Content | undefined), finishMessage };
-  }
-}
-
-/** Yields the pieces of text as they arrive, and then the whole answer: one event to commit. */
-async function* assemble(
-  chunks: AsyncIterable<GenerateContentResponse>,
-  model: string,
-): AsyncGenerator<LlmResponse, void, void> {
-  const whole = new StreamedParts();
-  const pieces = new TextPieces();
-  let last: Answer = { response: {}, words: undefined };
-  try {
-    for await (const chunk of chunks) {
-      const { response, words } = readAnswer(chunk);
-      last = { response: { ...last.response, ...response }, words: words ?? last.words };
-      const news = listOf(response.content?.parts);
-      for (const part of news) whole.add(part);
-      const text = pieces.next(news.filter((part) => part.text));
-      if (text.length > 0) yield { ...response, content: { role: 'model', parts: text }, partial: true };
-    }
-  } catch (error) {
-    // What comes after the end of the answer cannot make it half.
-    if (last.response.finishReason === undefined) throw error;
-  }
-  const { finishReason, errorCode } = last.response;
-  if (whole.parts.length > 0 && finishReason === undefined && errorCode === undefined)
-    throw new MeshError('unavailable', `model ${model} has ended its answer in the middle`);
-  const response = { ...last.response, content: { role: 'model', parts: whole.parts } };
-  yield whole.hasHalfCall ? asAnswer({ ...response, ...halfCall }) : asAnswer(response, last.words);
-}
-
-const halfCall = {
-  errorCode: 'MALFORMED_FUNCTION_CALL',
-  errorMessage: 'the model ended its answer within the arguments of a call',
-};
-
-/** Some servers send null, or a single value, in the place of a list. */
-function listOf<T>(value: readonly T[] | null | undefined): readonly T[] {
-  return Array.isArray(value) ? value.filter((each) => typeof each === 'object' && each !== null) : [];
-}
 
 function describe(error: unknown, signal: AbortSignal | undefined): unknown {
   // The client does not tell the reason of the abort.

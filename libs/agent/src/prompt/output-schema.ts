@@ -6,6 +6,7 @@ import {
   describeMisfit,
   isZodObject,
   missingKeys,
+  parseValue,
   type ToolParameters,
   toGenaiSchema,
 } from '../schema/schema.ts';
@@ -46,7 +47,7 @@ export function parseOutput(schema: ToolParameters, text: string): unknown {
  */
 export function checkOutput(schema: ToolParameters, value: unknown): unknown {
   if (isZodObject(schema)) {
-    const result = schema.safeParse(value);
+    const result = parseValue(schema, value);
     if (result.success) return result.data;
     throw new MeshError(
       'invalid_argument',

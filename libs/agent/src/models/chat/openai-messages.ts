@@ -7,6 +7,7 @@ import type {
   Schema,
 } from '@google/genai';
 import type OpenAI from 'openai';
+import { Type } from '../../schema/genai.ts';
 import { modelText, userPart } from './chat-content.ts';
 import { reasoningFields } from './reasoning.ts';
 
@@ -86,7 +87,8 @@ export function toTools(declarations: readonly FunctionDeclaration[]): OpenAI.Ch
       name,
       ...(description !== undefined && { description }),
       parameters:
-        (parametersJsonSchema as Record<string, unknown> | undefined) ?? toJsonSchema(parameters ?? {}),
+        (parametersJsonSchema as Record<string, unknown> | undefined) ??
+        toJsonSchema(parameters ?? { type: Type.OBJECT, properties: {} }),
     },
   }));
 }
