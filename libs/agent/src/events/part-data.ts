@@ -1,24 +1,41 @@
 import type { Part } from '@google/genai';
 
-/** Fields of a part that describe its data. A part with no other field has no data. */
-const descriptions = new Set([
-  ...['thought', 'thoughtSignature', 'partMetadata', 'videoMetadata', 'mediaResolution'],
-]);
+/** The fields of a part: true for those that hold data, false for those that describe it. */
+const fields: Record<Exclude<keyof Part, 'text'>, boolean> = {
+  functionCall: true,
+  functionResponse: true,
+  executableCode: true,
+  codeExecutionResult: true,
+  toolCall: true,
+  toolResponse: true,
+  inlineData: true,
+  fileData: true,
+  thought: false,
+  thoughtSignature: false,
+  partMetadata: false,
+  videoMetadata: false,
+  mediaResolution: false,
+  mediaProcessing: false,
+  speechMetadata: false,
+  audioTranscription: false,
+};
+const dataFields = Object.entries(fields).flatMap(([field, isData]) => (isData ? [field] : []));
 
 /** Tells whether a part has data. Models refuse a conversation with a part without data. */
 export function hasData(part: Part): boolean {
-  if (part.text) return true;
-  return Object.entries(part).some(([key, value]) => {
-    if (descriptions.has(key) || value === undefined || value === null || value === '') return false;
-    return key !== 'inlineData' || Boolean(part.inlineData?.data);
+  if (typeof part.text === 'string' && part.text !== '') return true;
+  if (part.inlineData && !part.inlineData.data) return false;
+  return dataFields.some((field) => {
+    const value: unknown = Reflect.get(part, field);
+    return typeof value === 'object' && value !== null;
   });
 }
 
 /** Tells whether a part says something to its reader: it has data, and is neither a thought nor blank. */
 export function saysSomething(part: Part): boolean {
-  if (part.thought || !hasData(part)) return false;
+  if (part.thought) return false;
   const { text, ...rest } = part;
-  return Boolean(text?.trim()) || hasData(rest);
+  return (typeof text === 'string' && text.trim() !== '') || hasData(rest);
 }
 
 /**

@@ -7,7 +7,6 @@ import { originOf } from '../base/readonly-context.ts';
 import { takeCode } from '../code-executors/run-code.ts';
 import { compactContext } from '../compaction/compact-context.ts';
 import { compactorsFor } from '../compaction/prompt-view.ts';
-import { problemOfArgs } from '../events/call-arguments.ts';
 import { setDeadlines } from '../events/deadlines.ts';
 import {
   createEvent,
@@ -18,6 +17,7 @@ import {
 } from '../events/event.ts';
 import { hasData } from '../events/part-data.ts';
 import { answersOf } from '../models/answers/answer.ts';
+import { problemOfArgs } from '../models/answers/call-arguments.ts';
 import { describeFailure } from '../models/http/model-failure.ts';
 import { measure } from '../telemetry/measure.ts';
 import { buildRequest, type StepTools } from './build-request.ts';

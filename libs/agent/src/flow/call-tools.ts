@@ -5,11 +5,11 @@ import type { BaseTool } from '../base/base-tool.ts';
 import { Context } from '../base/context.ts';
 import type { InvocationContext } from '../base/invocation-context.ts';
 import { originOf } from '../base/readonly-context.ts';
-import { problemOfArgs } from '../events/call-arguments.ts';
 import { copyJson } from '../events/copy-json.ts';
 import { createEvent, createEventActions, hasEffect, mergeEventActions } from '../events/event.ts';
 import { interleave, withEmitted } from '../events/interleave.ts';
 import { logIndex } from '../events/log-index.ts';
+import { problemOfArgs } from '../models/answers/call-arguments.ts';
 import {
   type AskingCall,
   answersTo,

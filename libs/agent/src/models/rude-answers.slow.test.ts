@@ -85,6 +85,22 @@ describe.each(modelKinds)('$name, refused by a server', (kind) => {
   });
 });
 
+it.each(modelKinds)('$name waits as long as its server asks for', async (kind) => {
+  for (const isStream of both) {
+    const arrivals: number[] = [];
+    const server = await startRudeServer((request) => {
+      arrivals.push(performance.now());
+      if (request.call > 1) return strictly(kind, request);
+      return { status: 429, headers: { 'retry-after': '0.2' }, body: '{"error":{"message":"slow down"}}' };
+    });
+    const { texts } = await talk(kind.make(server.url), isStream);
+    await server.close();
+    expect(texts[0]).toBe('well');
+    // Timers may be a millisecond early.
+    expect((arrivals[1] ?? 0) - (arrivals[0] ?? 0)).toBeGreaterThan(198);
+  }
+});
+
 describe.each(modelKinds)('$name, whose stream is cut', (kind) => {
   const body = eventsOf(kind.stream, kind.end);
   const length = Buffer.byteLength(body);

@@ -114,6 +114,15 @@ const readable: Dialect[] = [
     chunk({ tool_calls: [call(2, { index: 0 })] }),
     chunk({}, 'tool_calls'),
   ]),
+  stream('two calls with one id', calls(1, 2), [
+    chunk({ tool_calls: [call(1, { index: 0, id: 'call_0' })] }),
+    chunk({ tool_calls: [call(2, { index: 1, id: 'call_0' })] }),
+    chunk({}, 'tool_calls'),
+  ]),
+  stream('two calls with one id at one index', calls(1, 2), [
+    chunk({ tool_calls: [call(1, { index: 0, id: 'call_0' })] }),
+    chunk({ tool_calls: [call(2, { index: 0, id: 'call_0' })] }, 'tool_calls'),
+  ]),
   stream('two calls without an index', calls(1, 2), [
     chunk({ tool_calls: [call(1)] }),
     chunk({ tool_calls: [call(2)] }),

@@ -1,9 +1,9 @@
 import type { Part } from '@google/genai';
 import type { BaseLlm, LlmRequest, LlmResponse } from '../../base/base-llm.ts';
-import { checkArgs, problemOfArgs } from '../../events/call-arguments.ts';
 import { saysSomething, withoutBareParts } from '../../events/part-data.ts';
 import { wellFormed } from '../../events/well-formed.ts';
 import { FinishReason } from '../../schema/genai.ts';
+import { checkArgs, problemOfArgs } from './call-arguments.ts';
 
 /** Finish reasons of a whole answer. After any other reason the answer is half, or none. */
 const wholeReasons: readonly string[] = [FinishReason.STOP, FinishReason.FINISH_REASON_UNSPECIFIED];

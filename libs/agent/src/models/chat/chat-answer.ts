@@ -1,17 +1,19 @@
 import { MeshError } from '@agentmesh/protocol';
 import type { Part, FinishReason as Reason } from '@google/genai';
 import type { LlmResponse } from '../../base/base-llm.ts';
-import { problemOfArgs, readArgs } from '../../events/call-arguments.ts';
 import { FinishReason } from '../../schema/genai.ts';
 import { asAnswer } from '../answers/answer.ts';
+import { problemOfArgs, readArgs } from '../answers/call-arguments.ts';
 import { isRecord } from '../http/error-body.ts';
-import { ReasoningParts } from './reasoning.ts';
+import { callMetadata, ReasoningParts } from './reasoning.ts';
 
 interface ChatCall {
   id: string;
   index: number | undefined;
   name: string;
   args: string;
+  /** What the server wants back with the call: Gemini's signatures behind OpenAI's interface. */
+  extra: Fields | undefined;
 }
 
 type Fields = Record<string, unknown>;
@@ -53,7 +55,7 @@ export class ChatAnswer {
     if (typeof choice?.finish_reason === 'string') this.#reason = choice.finish_reason || this.#reason;
     if (isRecord(choice?.error)) this.#problem = String(choice.error.message ?? '') || undefined;
     const message = fieldsOf(choice?.delta ?? choice?.message);
-    const text = textIn(message.content);
+    const text = textIn(message.content ?? choice?.text);
     this.#text += text;
     if (typeof message.refusal === 'string') this.#refusal += message.refusal;
     for (const call of listOf(message.tool_calls)) this.#addCall(call);
@@ -72,24 +74,26 @@ export class ChatAnswer {
     const index = typeof piece.index === 'number' ? piece.index : undefined;
     const name = typeof fields.name === 'string' ? fields.name : '';
     const args = argsText(fields.arguments);
-    const open = this.#callFor(id, index, name);
-    if (open) {
+    const extra = isRecord(piece.extra_content) ? piece.extra_content : undefined;
+    const call = { id, index, name, args, extra };
+    const open = this.#callFor(call);
+    if (!open) this.#calls.push(call);
+    else {
       open.id ||= id;
       open.name ||= name;
       open.args += args;
-    } else this.#calls.push({ id, index, name, args });
+      open.extra ??= extra;
+    }
   }
 
-  #callFor(id: string, index: number | undefined, name: string): ChatCall | undefined {
-    const known = id === '' ? undefined : this.#calls.find((call) => call.id === id);
-    if (known) return known;
+  #callFor({ id, index, name, args }: ChatCall): ChatCall | undefined {
     const isAt = (call: ChatCall) => index === undefined || call.index === undefined || call.index === index;
-    const last = this.#calls.findLast(isAt);
-    if (!last || name === '') return last;
+    const known = this.#calls.findLast((call) => id !== '' && call.id === id && isAt(call));
+    const call = known ?? this.#calls.findLast(isAt);
+    if (!call || name === '' || call.name === '') return call;
     // A name begins a call, except when a server repeats the name in each piece.
-    const isSame =
-      last.name === '' || (last.name === name && (id === '' || last.id === '') && !isWhole(last));
-    return isSame ? last : undefined;
+    const isOther = call.name !== name || (id !== '' && call.id !== '' && call.id !== id);
+    return isOther || (args !== '' && isWhole(call)) ? undefined : call;
   }
 
   /** Returns the whole answer: one response to commit. */
@@ -108,8 +112,9 @@ export class ChatAnswer {
       return { ...common, finishReason: errorCode, errorCode, errorMessage: this.#refusal.toWellFormed() };
     }
     const calls = this.#calls.map(
-      ({ id, name, args }): Part => ({
+      ({ id, name, args, extra }): Part => ({
         functionCall: { ...(id && { id }), name, args: readArgs(args || '{}') },
+        ...(extra && callMetadata(extra)),
       }),
     );
     const isAnnounced = finishReason === FinishReason.STOP && /tool|function/i.test(this.#reason);

@@ -115,10 +115,9 @@ function formatOf(
   type: string,
   { responseSchema, responseJsonSchema }: GenerateContentConfig,
 ): Partial<Body> {
-  if (responseSchema ?? responseJsonSchema) return {};
   if (type === 'text/plain') return {};
-  if (type === 'application/json') return { response_format: { type: 'json_object' } };
-  throw new Error(`responseMimeType ${type}`);
+  if (type !== 'application/json') throw new Error(`responseMimeType ${type}`);
+  return (responseSchema ?? responseJsonSchema) ? {} : { response_format: { type: 'json_object' } };
 }
 
 function jsonSchema(schema: Record<string, unknown>): Partial<Body> {

@@ -1,15 +1,9 @@
-import type {
-  Content,
-  FunctionCall,
-  FunctionDeclaration,
-  FunctionResponse,
-  Part,
-  Schema,
-} from '@google/genai';
+import type { Content, FunctionDeclaration, FunctionResponse, Part, Schema } from '@google/genai';
 import type OpenAI from 'openai';
+import { getFunctionCalls } from '../../events/event.ts';
 import { Type } from '../../schema/genai.ts';
 import { modelText, userPart } from './chat-content.ts';
-import { reasoningFields } from './reasoning.ts';
+import { extraOf, reasoningFields } from './reasoning.ts';
 
 type Message = OpenAI.ChatCompletionMessageParam;
 
@@ -30,12 +24,11 @@ export function toMessages(contents: readonly Content[], system: string | undefi
       messages.push(...userMessages(parts));
       continue;
     }
-    const functionCalls = parts.flatMap(({ functionCall }) => functionCall ?? []);
-    calls = functionCalls.map(({ id, name }) => {
+    calls = getFunctionCalls({ content: { parts } }).map(({ id, name }) => {
       callCount += 1;
       return { id: id ?? `call_${callCount}`, name };
     });
-    messages.push(...assistantMessages(parts, functionCalls, calls));
+    messages.push(...assistantMessages(parts, calls));
   }
   return messages;
 }
@@ -63,18 +56,20 @@ function toolMessage({ response = {}, parts }: FunctionResponse, id: string): Me
   return { role: 'tool', tool_call_id: id, content: JSON.stringify(response) };
 }
 
-function assistantMessages(
-  parts: readonly Part[],
-  calls: readonly FunctionCall[],
-  ids: readonly { id: string }[],
-): Message[] {
+function assistantMessages(parts: readonly Part[], ids: readonly { id: string }[]): Message[] {
   const text = parts.map(modelText).join('');
-  if (calls.length === 0 && text === '') return [];
-  const toolCalls = calls.map(({ name = '', args = {} }, index) => ({
-    id: ids[index]?.id ?? '',
-    type: 'function' as const,
-    function: { name, arguments: JSON.stringify(args) },
-  }));
+  const toolCalls = parts
+    .filter(({ functionCall }) => functionCall)
+    .map((part, index) => ({
+      id: ids[index]?.id ?? '',
+      type: 'function' as const,
+      function: {
+        name: part.functionCall?.name ?? '',
+        arguments: JSON.stringify(part.functionCall?.args ?? {}),
+      },
+      ...extraOf(part),
+    }));
+  if (toolCalls.length === 0 && text === '') return [];
   const fields = { ...reasoningFields(parts), ...(toolCalls.length > 0 && { tool_calls: toolCalls }) };
   return [{ role: 'assistant', content: text || null, ...fields }];
 }

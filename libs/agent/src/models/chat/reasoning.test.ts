@@ -40,6 +40,19 @@ it.each([
     });
 });
 
+it("gives Gemini's signature behind this interface back with its call", async () => {
+  const signed = { ...call, extra_content: { google: { thought_signature: 'c2ln' } } };
+  const server = await thinking({ tool_calls: [signed] });
+  const model = new OpenAiLlm({ model: 'm', apiKey: 'k', baseUrl: `${server.url}/v1` });
+  const { say } = await chat(new LlmAgent({ name: 'root', model, tools: [now] }));
+  await say('what time is it?');
+  expect(server.requests[1]?.body.messages).toMatchObject([
+    { role: 'user' },
+    { tool_calls: [{ ...signed, id: expect.any(String) }] },
+    { role: 'tool' },
+  ]);
+});
+
 it('keeps the thoughts of one provider from the servers of another', async () => {
   const fields = { reasoning_content: 'They want the time.' };
   const server = await thinking(fields);

@@ -6,14 +6,29 @@ import type { Content, Part } from '@google/genai';
  *
  * https://api-docs.deepseek.com/guides/thinking_mode, https://openrouter.ai/docs/use-cases/reasoning-tokens
  */
-const textFields = ['reasoning_content', 'reasoning'] as const;
+const textFields = ['reasoning_content', 'reasoning', 'reasoning_text', 'thinking'] as const;
 
-/** The field of a part's metadata with the field that its thought came in, and OpenRouter's details. */
-const metadataKey = 'agentmesh_reasoning';
+/** The key of a part's metadata with what its server wants back. */
+const metadataKey = 'agentmesh_chat';
 
 interface Reasoning {
+  /** The field that the thought came in. */
   field?: string;
+  /** OpenRouter's details of the thought. */
   details?: unknown[];
+  /** The field `extra_content` of a call. */
+  extra?: Record<string, unknown>;
+}
+
+/** Returns the metadata of a call for what its server has sent beside it. */
+export function callMetadata(extra: Record<string, unknown>): Pick<Part, 'partMetadata'> {
+  return { partMetadata: { [metadataKey]: { extra } satisfies Reasoning } };
+}
+
+/** Returns the fields of a call that give back what came beside it. */
+export function extraOf({ partMetadata }: Part): { extra_content?: Record<string, unknown> } {
+  const { extra } = (partMetadata?.[metadataKey] as Reasoning | undefined) ?? {};
+  return extra ? { extra_content: extra } : {};
 }
 
 /** Collects the thoughts of one answer. */

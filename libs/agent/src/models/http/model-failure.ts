@@ -14,12 +14,20 @@ export interface ModelFailure {
  */
 export function readFailure(error: unknown): ModelFailure {
   if (!(error instanceof Error)) return { status: undefined, body: {} };
-  const [status, given] = [Reflect.get(error, 'status'), Reflect.get(error, 'error')];
+  const given: unknown = Reflect.get(error, 'error');
   const isJson = error.message.startsWith('{') || error.message.startsWith('[');
   return {
-    status: typeof status === 'number' ? status : undefined,
+    status: statusIn(error),
     body: isRecord(given) ? given : (isJson && readErrorBody(error.message)) || {},
   };
+}
+
+/** Returns the status of HTTP in an error, by the names of the usual clients. */
+function statusIn(error: object): number | undefined {
+  const { status, statusCode, response, $metadata } = error as Record<string, unknown>;
+  const inner = [response, $metadata].filter(isRecord);
+  const named = [status, statusCode, ...inner.flatMap((each) => [each.status, each.httpStatusCode])];
+  return named.find((each) => typeof each === 'number');
 }
 
 /** Returns the error fields of an event for an exception. */

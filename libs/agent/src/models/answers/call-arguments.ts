@@ -4,14 +4,18 @@ export interface UnreadableArgs extends Record<string, unknown> {
   problem: string;
 }
 
+/** The most times that a server writes arguments as JSON, one around the other. */
+const mostEncodings = 3;
+
 /**
  * Reads the arguments of a call from their JSON text. Some servers write an object twice as JSON. Arguments that
  * cannot be read become {@link UnreadableArgs}: such a call is answered with the problem and never made.
  */
 export function readArgs(json: string): Record<string, unknown> {
   try {
-    const value = parseExactly(json);
-    const args: unknown = typeof value === 'string' ? parseExactly(value) : value;
+    let args = parseExactly(json);
+    for (let times = 1; times < mostEncodings && typeof args === 'string'; times += 1)
+      args = args.trim() === '' ? {} : parseExactly(args);
     if (isRecord(args)) return args;
     if (args === null) return {};
     return unreadable(json, 'the arguments are no JSON object');
