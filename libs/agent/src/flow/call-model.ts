@@ -165,6 +165,7 @@ function toEvent(
     actions,
   });
   if (event.partial || takeCode(agent, context, event)) return event;
+  if (runConfig.pauseOnToolCalls) refuseUnreadableCalls(event);
   settleOutput(agent, event);
   // The ids of the model are always replaced: some models restart their numbering in every turn, and call ids
   // name results and sessions.
@@ -176,6 +177,16 @@ function toEvent(
   );
   setDeadlines(event, answerDeadlines(event, toolsDict));
   return event;
+}
+
+/** Turns an answer with unreadable calls into an error: a client that makes the calls itself could not tell the model. */
+function refuseUnreadableCalls(event: Event): void {
+  const problems = getFunctionCalls(event).map(({ args }) => problemOfArgs(args));
+  const problem = problems.find((each) => each !== undefined);
+  if (problem === undefined) return;
+  delete event.content;
+  event.errorCode = 'MALFORMED_FUNCTION_CALL';
+  event.errorMessage = problem;
 }
 
 /** Returns the deadlines for the results of long-running calls, by call id. */

@@ -1,5 +1,6 @@
 import { type Event, MeshError } from '@agentmesh/protocol';
 import { getFunctionCalls, isFinalResponse, stringifyContent } from '../events/event.ts';
+import { problemOfArgs } from '../models/answers/call-arguments.ts';
 import { checkOutput, parseOutput, setModelResponseName } from '../prompt/output-schema.ts';
 import type { LlmAgent } from './llm-agent.ts';
 
@@ -25,6 +26,7 @@ export function settleOutput(agent: LlmAgent, event: Event): void {
 function takeModelResponse({ outputSchema }: LlmAgent, event: Event): void {
   const [call, ...others] = getFunctionCalls(event);
   if (!outputSchema || call?.name !== setModelResponseName || others.length > 0) return;
+  if (problemOfArgs(call.args) !== undefined) return;
   try {
     checkOutput(outputSchema, call.args);
   } catch (error) {

@@ -1,6 +1,7 @@
 import { MeshError } from '@agentmesh/protocol';
 import type { Content, GenerateContentResponse } from '@google/genai';
 import type { LlmResponse } from '../base/base-llm.ts';
+import { FinishReason } from '../schema/genai.ts';
 import { asAnswer } from './answers/answer.ts';
 import { StreamedParts, TextPieces } from './answers/streamed-parts.ts';
 
@@ -29,7 +30,9 @@ function readAnswer(response: GenerateContentResponse): Answer {
     return { response: { ...common, errorCode: blockReason, errorMessage }, words: undefined };
   }
   if (!candidate) return { response: common, words: undefined };
-  const { finishReason, groundingMetadata, citationMetadata } = candidate;
+  const { finishReason: reason, groundingMetadata, citationMetadata } = candidate;
+  // Some proxies name a reason in each piece.
+  const finishReason = reason === FinishReason.FINISH_REASON_UNSPECIFIED ? undefined : reason || undefined;
   const { finishMessage, ...content }: ExplainedContent = candidate.content ?? {};
   const whole = {
     ...common,

@@ -78,6 +78,8 @@ export interface Outcome {
   first: Event[];
   /** The last of them. */
   last: Event | undefined;
+  /** The text that came in pieces before. */
+  heard: string;
   /** The text of the last event of the first message, and of the second. */
   texts: (string | undefined)[];
   /** The first error. */
@@ -108,13 +110,15 @@ export async function talk(model: BaseLlm, isStream: boolean): Promise<Outcome> 
   const agent = new LlmAgent({ name: 'root', model, tools: [note], outputKey: 'answer' });
   const { say, stored } = await chat(agent, undefined, { onFailure: () => {} });
   const runConfig = { streamingMode: isStream ? 'sse' : 'none', maxLlmCalls: 20 } as const;
-  const first = (await say('go', runConfig)).filter(({ partial }) => !partial);
+  const all = await say('go', runConfig);
+  const first = all.filter(({ partial }) => !partial);
   const { state } = await stored();
   const second = (await say('and now?', runConfig)).filter(({ partial }) => !partial);
   const textOf = (event: Event | undefined) => event && stringifyContent(event);
   return {
     first,
     last: first.at(-1),
+    heard: all.flatMap((event) => (event.partial ? stringifyContent(event) : [])).join(''),
     texts: [textOf(first.at(-1)), textOf(second.at(-1))],
     failure: first.find(({ errorCode }) => errorCode !== undefined),
     laterFailure: second.find(({ errorCode }) => errorCode !== undefined),

@@ -81,6 +81,12 @@ const wordless: Dialect[] = [
 const broken: Dialect[] = [
   dialect('text without a finish reason', error(/^unavailable$/), [piece([{ text: 'half an ' }])], true),
   dialect('a call without a finish reason', error(/^unavailable$/), [piece([note(1)])], true),
+  dialect(
+    'an unspecified reason in each piece, and no other',
+    error(/^unavailable$/),
+    [piece([{ text: 'half' }], { finishReason: 'FINISH_REASON_UNSPECIFIED' })],
+    true,
+  ),
   dialect('text, and then a block', error(/^SAFETY$/), [
     piece([{ text: 'half' }]),
     piece(undefined, { finishReason: 'SAFETY' }),
@@ -157,6 +163,9 @@ const readable: Dialect[] = [
     piece([{ thoughtSignature: sig }], stop),
   ]),
   dialect('a signature before a call', calls(1), [piece([{ thoughtSignature: sig }, note(1)], stop)]),
+  dialect('arguments as text', calls(1), [
+    piece([{ functionCall: { name: 'note', args: '{"x":1,"end":true}' } }], stop),
+  ]),
   dialect('two equal calls', calls(1, 1), [piece([note(1)]), piece([note(1)], stop)]),
   dialect('text at the limit of tokens', text('fine'), [
     piece([{ text: 'fine' }], { finishReason: 'MAX_TOKENS' }),

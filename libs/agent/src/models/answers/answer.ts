@@ -34,10 +34,10 @@ export async function* answersOf(
  * @param words the model's own explanation
  */
 export function asAnswer(response: LlmResponse | undefined, words?: string): LlmResponse {
-  const { content, ...rest } = response ?? {};
-  if (rest.partial) return response ?? {};
+  if (response?.partial) return response;
+  const { content, ...rest } = wellFormed(response ?? {});
   if (rest.errorCode !== undefined) return { ...rest, errorMessage: rest.errorMessage ?? rest.errorCode };
-  const parts = cleanParts(content?.parts ?? []);
+  const parts = cleanParts(Array.isArray(content?.parts) ? content.parts : []);
   const calls = parts.filter(({ functionCall }) => functionCall);
   const isNameless = calls.some(({ functionCall }) => !functionCall?.name);
   const says = parts.some(saysSomething);
@@ -55,7 +55,7 @@ export function asAnswer(response: LlmResponse | undefined, words?: string): Llm
 
 function cleanParts(parts: readonly Part[]): readonly Part[] {
   const known = parts.filter((part) => typeof part === 'object' && part !== null);
-  return withoutBareParts(wellFormed(known)).map((part) => {
+  return withoutBareParts(known).map((part) => {
     const { functionCall: call } = part;
     if (!call?.args || problemOfArgs(call.args)) return part;
     const args = checkArgs(call.args);
@@ -70,5 +70,5 @@ function emptyWords(parts: readonly Part[]): string {
 }
 
 function failed(rest: LlmResponse, errorCode: string, errorMessage: string): LlmResponse {
-  return { ...rest, errorCode, errorMessage };
+  return { ...rest, errorCode, errorMessage: errorMessage.toWellFormed() };
 }

@@ -25,8 +25,9 @@ export function readArgs(json: string): Record<string, unknown> {
   }
 }
 
-/** Checks arguments that came as an object. */
-export function checkArgs(args: Record<string, unknown>): Record<string, unknown> {
+/** Checks arguments that came as a value: an object, or by mistake its JSON text. */
+export function checkArgs(args: unknown): Record<string, unknown> {
+  if (!isRecord(args)) return readArgs(typeof args === 'string' ? args : JSON.stringify(args));
   const number = unsafeNumberIn(args);
   return number === undefined ? args : unreadable(JSON.stringify(args), unsafe(String(number)));
 }

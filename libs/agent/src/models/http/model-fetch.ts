@@ -121,7 +121,9 @@ function errorResponse(text: string, status: number, response: Response): Respon
       details: retryAfter === undefined ? details : [...details, retryInfo(retryAfter)],
     },
   };
-  return respond(JSON.stringify(body), 'application/json', response, status);
+  // A redirection to nowhere is no answer of the model.
+  const isError = status >= 400 && status < 600;
+  return respond(JSON.stringify(body), 'application/json', response, isError ? status : 502);
 }
 
 /** Reads how long the server asks to wait, in s. */
