@@ -75,8 +75,9 @@ function orEmptyResponseError(response: LlmResponse): LlmResponse {
     (response.partial || response.errorCode !== undefined || response.content?.parts?.some(hasData))
   )
     return response;
+  const { content: _empty, ...rest } = isAnswer ? response : {};
   return {
-    ...(isAnswer && response),
+    ...rest,
     errorCode: 'EMPTY_RESPONSE',
     errorMessage: 'a callback replaced the answer of the model by an empty one; return content',
   };
