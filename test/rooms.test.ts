@@ -13,6 +13,7 @@ const rooms: Record<string, readonly string[]> = {
   'libs/agent/src': [
     ...['events', 'schema', 'sessions', 'sessions/in-memory', 'credentials', 'artifacts', 'memory'],
     ...['telemetry', 'journal', 'base'],
+    ...['models/http', 'models/answers', 'models/chat'],
     ...['models', 'prompt', 'code-executors', 'compaction', 'auth', 'questions', 'tools', 'plugins'],
     ...['flow', 'workflow', 'invocation', 'agent-tool', 'runner'],
   ],
@@ -52,7 +53,7 @@ const rooms: Record<string, readonly string[]> = {
     'project',
   ],
   'libs/service/src': ['traces', 'probes'],
-  'libs/testing/src': ['processes', 'models', 'faults', 'servers'],
+  'libs/testing/src': ['processes', 'faults', 'models', 'servers'],
   'services/gateway/src': [
     ...['context', 'addresses', 'http', 'answers', 'access', 'params', 'contract', 'handlers/about', 'runs'],
     'web',

@@ -78,7 +78,7 @@ export type {
   ToolParameters as LlmAgentSchema,
   ToolParameters as SchemaLike,
 } from './schema/schema.ts';
-export { zodToSchema, zodToSchema as zodObjectToSchema } from './schema/schema.ts';
+export { zodToSchema, zodToSchema as zodObjectToSchema } from './schema/zod-to-schema.ts';
 export { EXIT_LOOP, ExitLoopTool } from './tools/exit-loop-tool.ts';
 export type * from './tools/function-tool.ts';
 export { FunctionTool, LongRunningFunctionTool, ToolArgumentsError } from './tools/function-tool.ts';

@@ -17,6 +17,16 @@ export { startTcpProxy } from './faults/tcp-proxy.ts';
 export type { ModelReply, ScriptedCall, ScriptedError } from './models/gemini-reply.ts';
 export type { ModelRequest } from './models/gemini-request.ts';
 export { latestFunctionResponses, latestUserText } from './models/gemini-request.ts';
+export { chatDialects } from './models/rude-chat.ts';
+export { chatStream, chatText } from './models/rude-chat-wire.ts';
+export type { Dialect, Reading } from './models/rude-dialects.ts';
+export { eventsOf } from './models/rude-dialects.ts';
+export { errorDialects } from './models/rude-errors.ts';
+export { geminiDialects, geminiStream, geminiText } from './models/rude-gemini.ts';
+export type { MixedAnswer } from './models/rude-mix.ts';
+export { mixAnswer } from './models/rude-mix.ts';
+export type { RudeServer, WireAnswer, WireRequest } from './models/rude-server.ts';
+export { startRudeServer } from './models/rude-server.ts';
 export type {
   ModelScript,
   RecordedRequest,
@@ -24,6 +34,8 @@ export type {
   ScriptedGeminiOptions,
 } from './models/scripted-gemini.ts';
 export { sequence, startScriptedGemini } from './models/scripted-gemini.ts';
+export { promptProblem } from './models/strict-prompts.ts';
+export { schemaProblem } from './models/strict-schemas.ts';
 export { findBinary } from './processes/find-binary.ts';
 export { freePort } from './processes/free-port.ts';
 export type { GuardedSpawnOptions } from './processes/guarded-spawn.ts';

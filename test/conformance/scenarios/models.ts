@@ -170,6 +170,7 @@ export const modelScenarios: Scenario[] = [
   {
     name: 'a model that says an empty text',
     section: '§3.5',
+    differs: ['D80'],
     parts: { root: llm('root') },
     root: 'root',
     script: { root: [{ parts: [{ text: '' }] }, say('better now')] },
@@ -178,7 +179,7 @@ export const modelScenarios: Scenario[] = [
   {
     name: 'a model that only thinks',
     section: '§3.6',
-    differs: ['D1'],
+    differs: ['D1', 'D80'],
     parts: { root: llm('root', { outputKey: 'said' }) },
     root: 'root',
     script: { root: [{ parts: [{ text: 'hm', thought: true }] }, say('better now')] },

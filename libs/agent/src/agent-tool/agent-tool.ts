@@ -22,6 +22,7 @@ import {
   describeMisfit,
   isZodObject,
   missingKeys,
+  parseValue,
   type ToolParameters,
   toGenaiSchema,
 } from '../schema/schema.ts';
@@ -138,7 +139,7 @@ export class AgentTool extends BaseTool {
  */
 function readInput(agent: string, schema: ToolParameters, input: Record<string, unknown>): string {
   if (isZodObject(schema)) {
-    const result = schema.safeParse(input);
+    const result = parseValue(schema, input);
     if (result.success) return JSON.stringify(result.data);
     throw new ToolArgumentsError(agent, describeMisfit(input, result.error));
   }

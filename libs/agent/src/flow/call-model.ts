@@ -15,7 +15,10 @@ import {
   newFunctionCallId,
   overLimitCode,
 } from '../events/event.ts';
-import { describeFailure } from '../models/model-failure.ts';
+import { hasData } from '../events/part-data.ts';
+import { answersOf } from '../models/answers/answer.ts';
+import { problemOfArgs } from '../models/answers/call-arguments.ts';
+import { describeFailure } from '../models/http/model-failure.ts';
 import { measure } from '../telemetry/measure.ts';
 import { buildRequest, type StepTools } from './build-request.ts';
 import type { LlmAgent } from './llm-agent.ts';
@@ -67,10 +70,14 @@ export async function* callModel(
  */
 function orEmptyResponseError(response: LlmResponse): LlmResponse {
   const isAnswer = typeof response === 'object' && response !== null;
-  if (isAnswer && (response.partial || response.errorCode !== undefined || response.content?.parts?.length))
+  if (
+    isAnswer &&
+    (response.partial || response.errorCode !== undefined || response.content?.parts?.some(hasData))
+  )
     return response;
+  const { content: _empty, ...rest } = isAnswer ? response : {};
   return {
-    ...(isAnswer && response),
+    ...rest,
     errorCode: 'EMPTY_RESPONSE',
     errorMessage: 'a callback replaced the answer of the model by an empty one; return content',
   };
@@ -96,7 +103,7 @@ async function* askModel(
   const time = measure('agentmesh.model.duration', { agent: agent.name, model: request.model });
   try {
     const stream = runConfig.streamingMode === 'sse';
-    for await (const response of agent.llm.generateContentAsync(request, stream, abortSignal)) {
+    for await (const response of answersOf(agent.llm, request, stream, abortSignal)) {
       noteAnswer(span, response);
       // The last response is the whole answer: the time of its reader does not count.
       if (!response.partial) time.end(response.errorCode === undefined ? 'completed' : 'failed');
@@ -159,17 +166,28 @@ function toEvent(
     actions,
   });
   if (event.partial || takeCode(agent, context, event)) return event;
+  if (runConfig.pauseOnToolCalls) refuseUnreadableCalls(event);
   settleOutput(agent, event);
   // The ids of the model are always replaced: some models restart their numbering in every turn, and call ids
   // name results and sessions.
   for (const call of getFunctionCalls(event)) call.id = newFunctionCallId();
   const staysOpen = (name = '') =>
     toolsDict[name]?.isLongRunning || (runConfig.pauseOnToolCalls && !isFrameworkTool(name));
-  event.longRunningToolIds = getFunctionCalls(event).flatMap(({ id, name }) =>
-    id !== undefined && staysOpen(name) ? [id] : [],
+  event.longRunningToolIds = getFunctionCalls(event).flatMap(({ id, name, args }) =>
+    id !== undefined && staysOpen(name) && problemOfArgs(args) === undefined ? [id] : [],
   );
   setDeadlines(event, answerDeadlines(event, toolsDict));
   return event;
+}
+
+/** Turns an answer with unreadable calls into an error: a client that makes the calls itself could not tell the model. */
+function refuseUnreadableCalls(event: Event): void {
+  const problems = getFunctionCalls(event).map(({ args }) => problemOfArgs(args));
+  const problem = problems.find((each) => each !== undefined);
+  if (problem === undefined) return;
+  delete event.content;
+  event.errorCode = 'MALFORMED_FUNCTION_CALL';
+  event.errorMessage = problem;
 }
 
 /** Returns the deadlines for the results of long-running calls, by call id. */

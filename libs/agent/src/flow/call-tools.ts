@@ -9,6 +9,7 @@ import { copyJson } from '../events/copy-json.ts';
 import { createEvent, createEventActions, hasEffect, mergeEventActions } from '../events/event.ts';
 import { interleave, withEmitted } from '../events/interleave.ts';
 import { logIndex } from '../events/log-index.ts';
+import { problemOfArgs } from '../models/answers/call-arguments.ts';
 import {
   type AskingCall,
   answersTo,
@@ -132,6 +133,9 @@ async function* callOne(
     const names = Object.keys(tools.toolsDict).join(', ') || 'none';
     return { part: respond({ error: `there is no tool "${name}"; the tools are: ${names}` }), actions, call };
   }
+  const unreadable = problemOfArgs(call.args);
+  if (unreadable !== undefined)
+    return { part: respond({ error: `tool ${name}: ${unreadable}` }), actions, call };
   if (resumed && tool.isLongRunning && !tool.isIdempotent) {
     const progress = lastProgress(invocation, id);
     return { part: respond(interrupted(progress), progress && false), actions, call };

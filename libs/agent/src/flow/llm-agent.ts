@@ -26,7 +26,7 @@ import type { InvocationContext } from '../base/invocation-context.ts';
 import type { TransferTarget } from '../base/transfer-port.ts';
 import { breathe } from '../events/breathe.ts';
 import { createEvent } from '../events/event.ts';
-import { describeFailure, endsInvocation } from '../models/model-failure.ts';
+import { describeFailure, endsInvocation } from '../models/http/model-failure.ts';
 import { LLMRegistry } from '../models/registry.ts';
 import { isZodObject, showSchema, type ToolParameters } from '../schema/schema.ts';
 import { resolveTools, type StepTools } from './build-request.ts';

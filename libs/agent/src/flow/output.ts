@@ -1,5 +1,6 @@
 import { type Event, MeshError } from '@agentmesh/protocol';
 import { getFunctionCalls, isFinalResponse, stringifyContent } from '../events/event.ts';
+import { problemOfArgs } from '../models/answers/call-arguments.ts';
 import { checkOutput, parseOutput, setModelResponseName } from '../prompt/output-schema.ts';
 import type { LlmAgent } from './llm-agent.ts';
 
@@ -8,6 +9,7 @@ import type { LlmAgent } from './llm-agent.ts';
  * state under `outputKey`. An answer that does not fit is marked as an error and not written.
  */
 export function settleOutput(agent: LlmAgent, event: Event): void {
+  if (event.errorCode !== undefined) return;
   if (agent.outputSchema) takeModelResponse(agent, event);
   const text = stringifyContent(event);
   if (!isFinalResponse(event) || text === '' || getFunctionCalls(event).length > 0) return;
@@ -24,6 +26,7 @@ export function settleOutput(agent: LlmAgent, event: Event): void {
 function takeModelResponse({ outputSchema }: LlmAgent, event: Event): void {
   const [call, ...others] = getFunctionCalls(event);
   if (!outputSchema || call?.name !== setModelResponseName || others.length > 0) return;
+  if (problemOfArgs(call.args) !== undefined) return;
   try {
     checkOutput(outputSchema, call.args);
   } catch (error) {

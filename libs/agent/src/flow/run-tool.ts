@@ -54,7 +54,7 @@ export async function* runTool(
           { callback: 'onToolErrorCallback', ...about },
         )));
     const response = replacement ?? { error: toolErrorText(tool.name, error) };
-    return { response, isLastWord: true, failed: true };
+    return { response: wellFormed(response), isLastWord: true, failed: true };
   };
   const attempt = async (): Promise<ToolWork> => {
     const replacement =

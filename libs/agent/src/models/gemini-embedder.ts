@@ -1,11 +1,12 @@
 import { assertOptions, failSpan, MeshError, type OptionNames, startSpan } from '@agentmesh/protocol';
-import type { GoogleGenAI, GoogleGenAIOptions, HttpRetryOptions } from '@google/genai';
+import type { GoogleGenAI, GoogleGenAIOptions } from '@google/genai';
 import type { Embedder } from '../memory/embedder.ts';
 import { isApiError, loadGenAi } from '../schema/genai.ts';
 import { geminiKeyOf } from './gemini-key.ts';
 import { geminiUrlOf } from './gemini-url.ts';
-import { fromConnection } from './no-connection.ts';
-import { withRetries } from './retry.ts';
+import { modelFetch } from './http/model-fetch.ts';
+import { fromConnection } from './http/no-connection.ts';
+import { type RetryOptions, withRetries } from './http/retry.ts';
 
 export interface GeminiEmbedderOptions {
   /** Default `gemini-embedding-001`. */
@@ -17,7 +18,7 @@ export interface GeminiEmbedderOptions {
   /** A server with Gemini's REST interface; default `GOOGLE_GEMINI_BASE_URL`, else Google's. */
   baseUrl?: string;
   /** As for `Gemini`. */
-  retryOptions?: HttpRetryOptions;
+  retryOptions?: RetryOptions;
   /** Other options of the client: Vertex AI, headers, … */
   client?: GoogleGenAIOptions;
 }
@@ -124,7 +125,11 @@ export class GeminiEmbedder implements Embedder {
         new GoogleGenAI({
           ...(key !== undefined && { apiKey: key }),
           ...client,
-          httpOptions: { ...httpOptions, ...(baseUrl !== undefined && { baseUrl }) },
+          httpOptions: {
+            ...httpOptions,
+            ...(baseUrl !== undefined && { baseUrl }),
+            fetch: modelFetch(httpOptions.fetch as typeof fetch | undefined),
+          },
         }),
     );
     return await this.#client;

@@ -301,7 +301,7 @@ describe('an answer that breaks off', () => {
     [
       'has nothing to say',
       { content: { role: 'model', parts: [] }, finishReason: 'STOP' },
-      'root: fails STOP',
+      'root: fails EMPTY_RESPONSE',
     ],
     ['has no room left for more words', { content: text, finishReason: 'MAX_TOKENS' }, 'root: so far'],
   ])('because it %s reports that', async (_why, candidate, said) => {
@@ -323,7 +323,7 @@ describe('an answer that breaks off', () => {
   });
 
   it.each([
-    ['with words', [{ text: 'so' }, { text: ' far' }], 'root: so far'],
+    ['with words', [{ text: 'so' }, { text: ' far' }], 'root: fails SAFETY'],
     ['without any', [], 'root: fails SAFETY'],
   ])('in a stream, %s, reports the reason', async (_what, parts, said) => {
     const { llm } = await gemini([{ parts, finishReason: 'SAFETY' }]);

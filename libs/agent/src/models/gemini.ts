@@ -1,20 +1,21 @@
 import { assertOptions, MeshError, type OptionNames } from '@agentmesh/protocol';
 import type {
   Content,
+  FunctionDeclaration,
+  GenerateContentConfig,
   GenerateContentParameters,
-  GenerateContentResponse,
   GoogleGenAI,
   GoogleGenAIOptions,
-  HttpRetryOptions,
-  Part,
 } from '@google/genai';
 import { assertStream, BaseLlm, type LlmRequest, type LlmResponse, readContents } from '../base/base-llm.ts';
-import { loadGenAi } from '../schema/genai.ts';
+import { loadGenAi, Type } from '../schema/genai.ts';
+import { withoutReasoningFields } from './chat/reasoning.ts';
+import { assemble, keepFinishMessage, toAnswer } from './gemini-answer.ts';
 import { geminiKeyOf } from './gemini-key.ts';
 import { geminiUrlOf } from './gemini-url.ts';
-import { fromConnection } from './no-connection.ts';
-import { withRetries } from './retry.ts';
-import { StreamedParts } from './streamed-parts.ts';
+import { modelFetch } from './http/model-fetch.ts';
+import { fromConnection } from './http/no-connection.ts';
+import { type RetryOptions, withRetries } from './http/retry.ts';
 
 export interface GeminiOptions {
   /** Default `gemini-2.5-flash`. */
@@ -26,10 +27,11 @@ export interface GeminiOptions {
   /**
    * Retries: for which failures, how often, and after which delays (in seconds). Absent options have these
    * defaults: three attempts in all, for statuses 408, 429, 500, 502, 503, 504 and broken connections, with
-   * delays of 0.5 to 1 s and 1 to 2 s. A stream that has begun is never retried, and an aborted run does not
+   * delays of 0.5 to 1 s and 1 to 2 s, or as long as the server asks for, up to `maxRetryAfter` (60 s). A used-up
+   * quota of the day is final. A stream that has begun is never retried, and an aborted run does not
    * wait. `{ attempts: 1 }` turns retries off.
    */
-  retryOptions?: HttpRetryOptions;
+  retryOptions?: RetryOptions;
   /** Uses Vertex AI, in this project and location, with the credentials of the machine. */
   vertexai?: boolean;
   project?: string;
@@ -82,13 +84,16 @@ export class Gemini extends BaseLlm {
     const { models } = await this.#connect();
     const parameters: GenerateContentParameters = {
       model: request.model,
-      contents: withLastWordOfUser(readContents(request)),
-      config: { ...request.config, ...(signal && { abortSignal: signal }) },
+      contents: withLastWordOfUser(withoutReasoningFields(readContents(request))),
+      config: { ...withoutEmptyParameters(request.config), ...(signal && { abortSignal: signal }) },
     };
     const ask = <T>(make: () => Promise<T>) => withRetries(make, this.#retryOptions, signal);
     try {
-      if (stream) yield* assemble(await ask(() => models.generateContentStream(parameters)));
-      else yield toResponse(await ask(() => models.generateContent(parameters)));
+      if (stream) {
+        yield* assemble(await ask(() => models.generateContentStream(parameters)), request.model);
+      } else {
+        yield toAnswer(await ask(() => models.generateContent(parameters)));
+      }
     } catch (error) {
       throw describe(
         fromConnection(error, { model: request.model, url: geminiUrlOf(this.#options) }),
@@ -113,7 +118,6 @@ export class Gemini extends BaseLlm {
     return apiKey ?? (vertexai ? undefined : geminiKeyOf());
   }
 
-  /** The address of the server, as the client chooses it. */
   // Makes the client at the first request, so that an agent can be defined without a key.
   async #connect(): Promise<GoogleGenAI> {
     const { baseUrl, client, headers, project, location } = this.#options;
@@ -133,15 +137,31 @@ export class Gemini extends BaseLlm {
         ...httpOptions,
         ...(baseUrl !== undefined && { baseUrl }),
         ...(headers && { headers: { ...httpOptions.headers, ...headers } }),
+        fetch: modelFetch(httpOptions.fetch as typeof fetch | undefined, keepFinishMessage),
       },
     };
     this.#client ??= loadGenAi().then(({ GoogleGenAI }) => new GoogleGenAI(options));
     return await this.#client;
   }
 
-  get #retryOptions(): HttpRetryOptions | undefined {
+  get #retryOptions(): RetryOptions | undefined {
     return this.#options.retryOptions ?? this.#options.client?.httpOptions?.retryOptions;
   }
+}
+
+/** Leaves out parameters without a key, which Gemini refuses. */
+function withoutEmptyParameters(config: GenerateContentConfig): GenerateContentConfig {
+  const isEmpty = ({ parameters }: FunctionDeclaration) =>
+    parameters?.type === Type.OBJECT && Object.keys(parameters.properties ?? {}).length === 0;
+  const tools = config.tools?.map((tool) => {
+    if (!('functionDeclarations' in tool) || !tool.functionDeclarations?.some(isEmpty)) return tool;
+    const declarations = tool.functionDeclarations.map((each) => {
+      const { parameters: _none, ...others } = each;
+      return isEmpty(each) ? others : each;
+    });
+    return { ...tool, functionDeclarations: declarations };
+  });
+  return tools ? { ...config, tools } : config;
 }
 
 /**
@@ -156,68 +176,10 @@ function withLastWordOfUser(contents: readonly Content[]): Content[] {
 
 const goOnText = 'Go on with what you were asked to do. If nothing is left to do, say so in a sentence.';
 
-function toResponse(response: GenerateContentResponse): LlmResponse {
-  const { candidates, promptFeedback, usageMetadata, modelVersion } = response;
-  const candidate = candidates?.[0];
-  const common: LlmResponse = {
-    ...(usageMetadata && { usageMetadata }),
-    ...(modelVersion !== undefined && { modelVersion }),
-  };
-  if (!candidate) {
-    return {
-      ...common,
-      errorCode: promptFeedback?.blockReason ?? 'EMPTY_RESPONSE',
-      errorMessage: promptFeedback?.blockReasonMessage ?? 'the model sent no answer',
-    };
-  }
-  const { content, finishReason, finishMessage, groundingMetadata, citationMetadata } = candidate;
-  const parts = content?.parts ?? [];
-  // An empty final answer is a failure, because the agent would ask again and again.
-  const isDone = finishReason === 'STOP' && parts.length > 0;
-  const answered = parts.some(saysSomething) || isDone || finishReason === undefined;
-  return {
-    ...common,
-    ...(finishReason !== undefined && { finishReason }),
-    ...(groundingMetadata && { groundingMetadata }),
-    ...(citationMetadata && { citationMetadata }),
-    ...(answered
-      ? { content: { role: 'model', ...content } }
-      : {
-          errorCode: finishReason,
-          errorMessage: finishMessage ?? `the model stopped without an answer: ${finishReason}`,
-        }),
-  };
-}
-
-function saysSomething({ text, ...rest }: Part): boolean {
-  return Boolean(text) || Object.keys(rest).length > 0;
-}
-
-/** Yields the pieces of text as they arrive, and then the whole answer: one event to commit. */
-async function* assemble(
-  chunks: AsyncIterable<GenerateContentResponse>,
-): AsyncGenerator<LlmResponse, void, void> {
-  const whole = new StreamedParts();
-  let last: LlmResponse = {};
-  for await (const chunk of chunks) {
-    const response = toResponse(chunk);
-    last = { ...last, ...response };
-    const news = response.content?.parts ?? [];
-    for (const part of news) whole.add(part);
-    const text = news.filter((part) => part.text);
-    if (text.length > 0) yield { ...response, content: { role: 'model', parts: text }, partial: true };
-  }
-  if (whole.parts.length === 0) yield last;
-  else {
-    const { errorCode: _code, errorMessage: _message, ...rest } = last;
-    yield { ...rest, content: { role: 'model', parts: whole.parts } };
-  }
-}
-
 function describe(error: unknown, signal: AbortSignal | undefined): unknown {
+  // The client does not tell the reason of the abort.
+  if (signal?.aborted) return signal.reason;
   if (error instanceof Error && error.name === 'AbortError') {
-    // The client does not tell the reason of the abort.
-    if (signal?.aborted) return signal.reason;
     return new MeshError('deadline_exceeded', 'the model did not answer in time', { cause: error });
   }
   return error;

@@ -137,12 +137,15 @@ describe('a model behind the chat completions interface', () => {
     });
   });
 
-  it('passes invalid JSON arguments to the tool, whose error the model reads', async () => {
+  it('marks arguments that are no JSON, so that the call is answered and never made', async () => {
     const { llm } = await scripted({
       tool_calls: [{ id: 'c', type: 'function', function: { name: 'f', arguments: '{oops' } }],
     });
     const [response] = await Array.fromAsync(llm.generateContentAsync(request));
-    expect(response?.content?.parts?.[0]?.functionCall?.args).toEqual({ malformed_arguments: '{oops' });
+    expect(response?.content?.parts?.[0]?.functionCall?.args).toEqual({
+      malformed_arguments: '{oops',
+      problem: expect.stringContaining('not JSON'),
+    });
   });
 
   it('refuses a tool that its interface lacks', async () => {
@@ -161,7 +164,7 @@ describe('a model behind the chat completions interface', () => {
   });
 
   it('turns nullable and sized schemas into JSON Schema', async () => {
-    const { toJsonSchema } = await import('./openai-messages.ts');
+    const { toJsonSchema } = await import('./chat/openai-messages.ts');
     expect(
       toJsonSchema({ type: Type.ARRAY, minItems: '1', items: { type: Type.STRING, nullable: true } }),
     ).toEqual({

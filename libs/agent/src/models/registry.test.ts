@@ -80,7 +80,7 @@ describe('a class of models that is registered', () => {
   it.each([
     [JSON.stringify({ error: { code: 429, message: 'quota' } }), { errorCode: '429', errorMessage: 'quota' }],
     [JSON.stringify({ error: { message: 'odd' } }), { errorCode: 'UNKNOWN_ERROR', errorMessage: 'odd' }],
-    ['{"error":"plain"}', { errorCode: 'UNKNOWN_ERROR', errorMessage: '{"error":"plain"}' }],
+    ['{"error":"plain"}', { errorCode: 'UNKNOWN_ERROR', errorMessage: 'plain' }],
     ['null', { errorCode: 'UNKNOWN_ERROR', errorMessage: 'null' }],
     ['away', { errorCode: 'UNKNOWN_ERROR', errorMessage: 'away' }],
   ])(

@@ -1,5 +1,7 @@
 import { assertOptions, type OptionNames } from '@agentmesh/protocol';
 import { assertStream, BaseLlm, type LlmRequest, type LlmResponse } from '../base/base-llm.ts';
+import { saysSomething } from '../events/part-data.ts';
+import { answersOf } from './answers/answer.ts';
 import { byKey, type Router, Routes, type RoutingErrorContext } from './routing.ts';
 
 /** A function that selects the next model, from the request and the failures so far. */
@@ -17,8 +19,8 @@ export interface RoutedLlmOptions {
 const optionNames: OptionNames<RoutedLlmOptions> = { models: true, router: true, modelName: true };
 
 /**
- * Several models as one. A router selects the model; a model that fails before its first output is replaced
- * by another model. After the first output an error is final, because the output cannot be taken back.
+ * Several models as one. A router selects the model; a model that fails before its first output, or whose answer
+ * is an error, is replaced by another model. After the first output an error is final, because the output cannot be taken back.
  */
 export class RoutedLlm extends BaseLlm {
   readonly #routes: Routes<BaseLlm, LlmRequest>;
@@ -45,7 +47,7 @@ export class RoutedLlm extends BaseLlm {
   }
 
   /**
-   * @throws the error of the model that failed last; MeshError `invalid_argument` when the router selects a
+   * @throws the error that the model that failed last has thrown; MeshError `invalid_argument` when the router selects a
    * model that does not exist
    */
   override async *generateContentAsync(
@@ -56,22 +58,52 @@ export class RoutedLlm extends BaseLlm {
     assertStream(stream);
     const failedKeys = new Set<string>();
     let failure: RoutingErrorContext | undefined;
+    let lastAnswer: LlmResponse | undefined;
     for (;;) {
       const chosen = await this.#routes.choose(request, failure);
-      if (!chosen) throw failure?.lastError;
-      const { key, item } = chosen;
-      const answers = item.generateContentAsync({ ...request, model: item.model }, stream, abortSignal);
-      try {
-        const first = await answers.next();
-        if (!first.done) yield first.value;
-      } catch (lastError) {
-        abortSignal?.throwIfAborted();
-        failedKeys.add(key);
-        failure = { failedKeys, lastError };
-        continue;
+      if (!chosen) {
+        if (!lastAnswer) throw failure?.lastError;
+        yield lastAnswer;
+        return;
       }
-      yield* answers;
-      return;
+      const { key, item } = chosen;
+      const answers = answersOf(item, { ...request, model: item.model }, stream, abortSignal);
+      const outcome = yield* untilFailure(answers, abortSignal);
+      if (!outcome) return;
+      failedKeys.add(key);
+      lastAnswer = outcome.answer;
+      failure = { failedKeys, lastError: outcome.lastError };
     }
+  }
+}
+
+interface Failure {
+  lastError: unknown;
+  /** The error as a response of the model; absent when the model threw. */
+  answer?: LlmResponse;
+}
+
+/**
+ * Yields the responses of a model, and returns its failure when it fails before its first output. Thoughts are no
+ * output: another model may begin anew after them.
+ */
+async function* untilFailure(
+  answers: AsyncGenerator<LlmResponse, void, void>,
+  signal: AbortSignal | undefined,
+): AsyncGenerator<LlmResponse, Failure | undefined, void> {
+  let hasOutput = false;
+  try {
+    for await (const answer of answers) {
+      const { errorCode, errorMessage, content } = answer;
+      if (!hasOutput && errorCode !== undefined)
+        return { answer, lastError: new Error(errorMessage ?? errorCode, { cause: answer }) };
+      hasOutput ||= !answer.partial || (content?.parts ?? []).some(saysSomething);
+      yield answer;
+    }
+    return undefined;
+  } catch (lastError) {
+    signal?.throwIfAborted();
+    if (hasOutput) throw lastError;
+    return { lastError };
   }
 }

@@ -1,10 +1,12 @@
 import { MeshError } from '@agentmesh/protocol';
 import type { FunctionDeclaration, GenerateContentConfig } from '@google/genai';
 import { BaseTool, type RunToolRequest } from '../base/base-tool.ts';
+import { parseExactly } from '../models/answers/call-arguments.ts';
 import {
   describeMisfit,
   isZodObject,
   missingKeys,
+  parseValue,
   type ToolParameters,
   toGenaiSchema,
 } from '../schema/schema.ts';
@@ -27,9 +29,13 @@ export function parseOutput(schema: ToolParameters, text: string): unknown {
   const [, fenced] = /^\s*```(?:json)?\s*\n([\s\S]*?)\n\s*```\s*$/.exec(text) ?? [];
   let json: unknown;
   try {
-    json = JSON.parse(fenced ?? text);
+    json = parseExactly(fenced ?? text);
   } catch (cause) {
-    throw new MeshError('invalid_argument', 'the answer is not JSON, as its schema demands', { cause });
+    const why =
+      cause instanceof SyntaxError
+        ? 'the answer is not JSON, as its schema demands'
+        : (cause as Error).message;
+    throw new MeshError('invalid_argument', why, { cause });
   }
   return checkOutput(schema, json);
 }
@@ -41,7 +47,7 @@ export function parseOutput(schema: ToolParameters, text: string): unknown {
  */
 export function checkOutput(schema: ToolParameters, value: unknown): unknown {
   if (isZodObject(schema)) {
-    const result = schema.safeParse(value);
+    const result = parseValue(schema, value);
     if (result.success) return result.data;
     throw new MeshError(
       'invalid_argument',

@@ -1,5 +1,6 @@
 import type { Event } from '@agentmesh/protocol';
 import type { Content, Part } from '@google/genai';
+import { hasData, withoutBareParts } from '../events/part-data.ts';
 import { isQuestionName } from '../events/question.ts';
 
 /**
@@ -9,13 +10,14 @@ import { isQuestionName } from '../events/question.ts';
 export function shownContent({ content, partial }: Event): Content | undefined {
   if (partial || !content?.role || !hasParts(content)) return undefined;
   const { parts = [] } = content;
-  if (!parts.some(isQuestion)) return content;
-  const rest = { ...content, parts: parts.filter((part) => !isQuestion(part)) };
-  return hasParts(rest) ? rest : undefined;
+  const data = withoutBareParts(parts);
+  const rest = data.some(isQuestion) ? data.filter((part) => !isQuestion(part)) : data;
+  if (rest === parts) return content;
+  return rest.length === 0 ? undefined : { ...content, parts: [...rest] };
 }
 
 function hasParts({ parts = [] }: Content): boolean {
-  return !parts.every(({ text }) => text === '');
+  return parts.some(hasData);
 }
 
 function isQuestion({ functionCall, functionResponse }: Part): boolean {

@@ -22,7 +22,7 @@ export const Type = valuesOf<typeof genai.Type>()(
 );
 export type FinishReason = genai.FinishReason;
 export const FinishReason = valuesOf<typeof genai.FinishReason>()(
-  ...(['STOP', 'MAX_TOKENS', 'SAFETY', 'OTHER'] as const),
+  ...(['STOP', 'MAX_TOKENS', 'SAFETY', 'FINISH_REASON_UNSPECIFIED'] as const),
 );
 export type Language = genai.Language;
 export const Language = valuesOf<typeof genai.Language>()('PYTHON');

@@ -5,7 +5,7 @@ import { z as z3 } from 'zod/v3';
 import { Context } from '../base/context.ts';
 import { LlmAgent } from '../flow/llm-agent.ts';
 import { FunctionTool } from '../tools/function-tool.ts';
-import { zodToSchema } from './schema.ts';
+import { zodToSchema } from './zod-to-schema.ts';
 
 describe('a zod schema as models see it', () => {
   it('shows allowed numbers in the description', () => {

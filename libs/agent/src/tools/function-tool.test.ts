@@ -6,7 +6,7 @@ import { BaseToolset, type ToolPredicate } from '../base/base-toolset.ts';
 import type { ReadonlyContext } from '../base/context.ts';
 import { LlmAgent } from '../flow/llm-agent.ts';
 import { brief, chat, scriptedModel } from '../harness.fixture.ts';
-import { zodToSchema } from '../schema/schema.ts';
+import { zodToSchema } from '../schema/zod-to-schema.ts';
 import { FunctionTool } from './function-tool.ts';
 
 const use = (name: string, args: Record<string, unknown> = {}) => ({ calls: [{ name, args }] });
@@ -104,7 +104,7 @@ describe('a function tool', () => {
       kind: { type: 'STRING', enum: ['a', 'b'], default: 'a' },
       at: { type: 'STRING', format: 'date-time' },
       pair: { type: 'ARRAY', minItems: '2', items: { anyOf: [{ type: 'NUMBER' }, { type: 'STRING' }] } },
-      tags: { type: 'OBJECT' },
+      tags: { type: 'ARRAY', items: { required: ['key', 'value'] } },
       either: { anyOf: [{ properties: { type: { enum: ['x'] }, x: { type: 'INTEGER' } } }, {}] },
       both: { properties: { a: { type: 'STRING' }, b: { type: 'BOOLEAN' } }, required: ['a', 'b'] },
       maybe: { type: 'STRING', nullable: true },

@@ -15,6 +15,7 @@ import {
   describeMisfit,
   isZodObject,
   missingKeys,
+  parseValue,
   showSchema,
   type ToolParameters,
 } from '../schema/schema.ts';
@@ -183,7 +184,7 @@ export class FunctionTool<P extends ToolParameters | undefined = undefined> exte
   #readArgs(args: Record<string, unknown>): ToolArgs<P> {
     const parameters = this.#parameters;
     if (isZodObject(parameters)) {
-      const result = parameters.safeParse(args);
+      const result = parseValue(parameters, args);
       if (result.success) return result.data as ToolArgs<P>;
       throw new ToolArgumentsError(this.name, describeMisfit(args, result.error));
     }

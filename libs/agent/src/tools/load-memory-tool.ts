@@ -2,7 +2,7 @@ import type { FunctionDeclaration } from '@google/genai';
 import { z } from 'zod';
 import { appendInstructions } from '../base/base-llm.ts';
 import { BaseTool, type RunToolRequest, type ToolProcessLlmRequest } from '../base/base-tool.ts';
-import { zodToSchema } from '../schema/schema.ts';
+import { zodToSchema } from '../schema/zod-to-schema.ts';
 import { recallMemories, shownMemory } from './recall.ts';
 
 const parameters = z.object({

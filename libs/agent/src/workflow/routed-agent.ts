@@ -10,7 +10,7 @@ import { stampPath } from '../events/agent-path.ts';
 import { createEvent } from '../events/event.ts';
 import { logIndex } from '../events/log-index.ts';
 import { eventsOfRun } from '../journal/journal.ts';
-import { describeFailure, endsInvocation } from '../models/model-failure.ts';
+import { describeFailure, endsInvocation } from '../models/http/model-failure.ts';
 import { byKey, type Router, Routes } from '../models/routing.ts';
 
 /** A function that selects the next agent, from the invocation and the failures so far. */

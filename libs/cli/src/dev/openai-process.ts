@@ -17,6 +17,7 @@ const bodySchema = z.looseObject({
   contents: z.array(content),
   systemInstruction: content.optional(),
   tools: z.array(z.looseObject({})).optional(),
+  toolConfig: z.looseObject({}).optional(),
   generationConfig: z.looseObject({}).optional(),
 });
 
@@ -91,12 +92,17 @@ async function pass(llm: BaseLlm, incoming: IncomingMessage, outgoing: ServerRes
 }
 
 function requestOf(body: z.infer<typeof bodySchema>): LlmRequest {
-  const { contents, systemInstruction, tools, generationConfig } = body;
+  const { contents, systemInstruction, tools, toolConfig, generationConfig } = body;
   const system = systemInstruction?.parts?.map(({ text = '' }) => text).join('\n');
   return {
     model: name,
     contents: contents as LlmRequest['contents'],
-    config: { ...generationConfig, ...(system && { systemInstruction: system }), ...(tools && { tools }) },
+    config: {
+      ...generationConfig,
+      ...(system && { systemInstruction: system }),
+      ...(tools && { tools }),
+      ...(toolConfig && { toolConfig }),
+    },
   } as LlmRequest;
 }
 
@@ -106,8 +112,19 @@ function withoutText(answer: LlmResponse): LlmResponse {
   return { ...answer, content: { role: 'model', parts } };
 }
 
-function geminiResponse({ content: said, finishReason, usageMetadata, modelVersion }: LlmResponse) {
-  const candidate = { index: 0, ...(said && { content: said }), ...(finishReason && { finishReason }) };
+function geminiResponse({
+  content: said,
+  finishReason,
+  usageMetadata,
+  modelVersion,
+  errorMessage,
+}: LlmResponse) {
+  const candidate = {
+    index: 0,
+    ...(said && { content: said }),
+    ...(finishReason && { finishReason }),
+    ...(errorMessage !== undefined && { finishMessage: errorMessage }),
+  };
   return { candidates: [candidate], ...(usageMetadata && { usageMetadata }), modelVersion };
 }
 

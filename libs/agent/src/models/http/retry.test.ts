@@ -60,6 +60,54 @@ describe('a request that is retried', () => {
   });
 });
 
+/** An error with the details of a server, as the client of Gemini throws it. */
+function refusal(details: object[], fields: object = {}): Error {
+  const error = { code: 429, message: 'slow down', status: 'RESOURCE_EXHAUSTED', ...fields, details };
+  return new ApiError({ message: JSON.stringify({ error }), status: 429 });
+}
+const retryInfo = (retryDelay: string) => ({
+  '@type': 'type.googleapis.com/google.rpc.RetryInfo',
+  retryDelay,
+});
+const quota = (quotaId: string) => ({
+  '@type': 'type.googleapis.com/google.rpc.QuotaFailure',
+  violations: [{ quotaId }],
+});
+
+describe('a server that says when to come again', () => {
+  const now = { initialDelay: 0 };
+
+  it('is asked again after that time', async () => {
+    const ask = server(refusal([retryInfo('0.05s')]));
+    const start = performance.now();
+    expect(await withRetries(ask, now)).toBe('answer');
+    // Timers may be a millisecond early.
+    expect(performance.now() - start).toBeGreaterThan(48);
+  });
+
+  it.each<[string, Error, object]>([
+    ['later than the bound', refusal([retryInfo('61s')]), {}],
+    ['later than the bound of the options', refusal([retryInfo('0.2s')]), { maxRetryAfter: 0.1 }],
+    [
+      'tomorrow',
+      refusal([quota('GenerateRequestsPerDayPerProjectPerModel-FreeTier'), retryInfo('0.01s')]),
+      {},
+    ],
+    ['when there is money', refusal([], { code: 'insufficient_quota' }), {}],
+    ['when there is money, by its type', refusal([], { type: 'insufficient_quota' }), {}],
+    ['tomorrow, in words', refusal([], { message: 'Rate limit exceeded: 50 requests per day' }), {}],
+  ])('is not asked again: %s', async (_when, failure, options) => {
+    const ask = server(failure);
+    await expect(withRetries(ask, { ...now, ...options })).rejects.toBe(failure);
+    expect(ask).toHaveBeenCalledTimes(1);
+  });
+
+  it('is asked again when the quota of a minute is used up', async () => {
+    const ask = server(refusal([quota('GenerateRequestsPerMinutePerProjectPerModel'), retryInfo('0.01s')]));
+    expect(await withRetries(ask, now)).toBe('answer');
+  });
+});
+
 describe('the waits between attempts', () => {
   it.each([
     [{}, [0.75, 1.5, 3, 6, 8]],

@@ -9,18 +9,20 @@ const messages: Record<string, (model: string, place: string, why: string) => st
 };
 
 /** Tells whether there was no connection, or it broke before an answer. */
-export function isNoConnection(error: unknown): error is TypeError {
-  return error instanceof TypeError && error.message === 'fetch failed';
+export function isNoConnection(error: unknown): boolean {
+  return causesOf(error).some((each) => each instanceof TypeError && each.message === 'fetch failed');
 }
 
 /**
- * Returns a MeshError `unavailable` for an error of the connection to a model, with the model, its host and the
- * cause; any other error as it is.
+ * Returns the MeshError within an error of a client, for example of an answer that is cut; a MeshError `unavailable`
+ * for an error of the connection to a model, with the model, its host and the cause; any other error as it is.
  *
  * @param url the address of the model's server
  */
 export function fromConnection(error: unknown, { model, url }: { model: string; url: string }): unknown {
   const chain = causesOf(error);
+  const known = chain.find((each) => each instanceof MeshError);
+  if (known) return known;
   const broken = chain.find((each) => each instanceof TypeError && Object.hasOwn(messages, each.message));
   const words = messages[broken?.message ?? ''];
   if (!broken || !words) return error;

@@ -8,10 +8,22 @@ export class StreamedParts {
    */
   #open: FunctionCall | undefined;
 
+  #hasHalfCall = false;
+
+  /** Tells whether arguments of a call are missing. */
+  get hasHalfCall(): boolean {
+    return this.#hasHalfCall || this.#open !== undefined;
+  }
+
   add(part: Part): void {
     const { functionCall: call } = part;
-    if (!call) this.#addText(part);
-    else if (this.#open && call.name === undefined) this.#addPiece(call);
+    if (!call) {
+      this.#addText(part);
+      return;
+    }
+    const continues = this.#open !== undefined && call.name === undefined;
+    this.#hasHalfCall ||= this.#open !== undefined && !continues;
+    if (continues) this.#addPiece(call);
     else if (call.partialArgs || call.willContinue) {
       const { partialArgs: _args, willContinue: _more, ...rest } = call;
       this.#open = { ...rest, args: { ...call.args } };
@@ -39,6 +51,23 @@ export class StreamedParts {
     if (previous && isPlainText(previous) && isPlainText(part) && !previous.thought === !part.thought) {
       previous.text = `${previous.text ?? ''}${part.text ?? ''}`;
     } else if (part.text !== '' || part.thoughtSignature) this.parts.push({ ...part });
+  }
+}
+
+/**
+ * Holds half a character (a high surrogate) at the end of a piece of text back until its other half comes, so
+ * that readers of the pieces get whole characters.
+ */
+export class TextPieces {
+  #half = '';
+
+  next(parts: readonly Part[]): Part[] {
+    return parts.flatMap((part) => {
+      const text = this.#half + (part.text ?? '');
+      this.#half = /[\uD800-\uDBFF]$/.exec(text)?.[0] ?? '';
+      const whole = text.slice(0, text.length - this.#half.length).toWellFormed();
+      return whole === '' ? [] : [{ ...part, text: whole }];
+    });
   }
 }
 

@@ -1,12 +1,9 @@
-import type {
-  Content,
-  FunctionCall,
-  FunctionDeclaration,
-  FunctionResponse,
-  Part,
-  Schema,
-} from '@google/genai';
+import type { Content, FunctionDeclaration, FunctionResponse, Part, Schema } from '@google/genai';
 import type OpenAI from 'openai';
+import { getFunctionCalls } from '../../events/event.ts';
+import { Type } from '../../schema/genai.ts';
+import { modelText, userPart } from './chat-content.ts';
+import { extraOf, reasoningFields } from './reasoning.ts';
 
 type Message = OpenAI.ChatCompletionMessageParam;
 
@@ -23,23 +20,25 @@ export function toMessages(contents: readonly Content[], system: string | undefi
     if (responses.length > 0) {
       messages.push(...responses.map((response) => toolMessage(response, takeId(calls, response))));
     }
-    const text = textOf(parts);
     if (role !== 'model') {
-      if (text) messages.push({ role: 'user', content: text });
+      messages.push(...userMessages(parts));
       continue;
     }
-    const functionCalls = parts.flatMap(({ functionCall }) => functionCall ?? []);
-    calls = functionCalls.map(({ id, name }) => {
+    calls = getFunctionCalls({ content: { parts } }).map(({ id, name }) => {
       callCount += 1;
       return { id: id ?? `call_${callCount}`, name };
     });
-    messages.push(assistantMessage(text, functionCalls, calls));
+    messages.push(...assistantMessages(parts, calls));
   }
   return messages;
 }
 
-function textOf(parts: readonly Part[]): string {
-  return parts.map(({ text, thought }) => (thought ? '' : (text ?? ''))).join('');
+/** Returns a message of the user: as a text when it holds nothing else, which all servers take. */
+function userMessages(parts: readonly Part[]): Message[] {
+  const content = parts.flatMap(userPart);
+  if (content.length === 0) return [];
+  const texts = content.flatMap((part) => (part.type === 'text' ? [part.text] : []));
+  return [{ role: 'user', content: texts.length === content.length ? texts.join('') : content }];
 }
 
 /**
@@ -52,25 +51,27 @@ function takeId(open: { id: string; name: string | undefined }[], { id, name }: 
   return call?.id ?? id ?? 'unknown';
 }
 
-function toolMessage({ response = {} }: FunctionResponse, id: string): Message {
+function toolMessage({ response = {}, parts }: FunctionResponse, id: string): Message {
+  if (parts?.length) throw new Error('files in the response of a function');
   return { role: 'tool', tool_call_id: id, content: JSON.stringify(response) };
 }
 
-function assistantMessage(
-  text: string,
-  calls: readonly FunctionCall[],
-  ids: readonly { id: string }[],
-): Message {
-  if (calls.length === 0) return { role: 'assistant', content: text };
-  return {
-    role: 'assistant',
-    content: text || null,
-    tool_calls: calls.map(({ name = '', args = {} }, index) => ({
+function assistantMessages(parts: readonly Part[], ids: readonly { id: string }[]): Message[] {
+  const text = parts.map(modelText).join('');
+  const toolCalls = parts
+    .filter(({ functionCall }) => functionCall)
+    .map((part, index) => ({
       id: ids[index]?.id ?? '',
-      type: 'function',
-      function: { name, arguments: JSON.stringify(args) },
-    })),
-  };
+      type: 'function' as const,
+      function: {
+        name: part.functionCall?.name ?? '',
+        arguments: JSON.stringify(part.functionCall?.args ?? {}),
+      },
+      ...extraOf(part),
+    }));
+  if (toolCalls.length === 0 && text === '') return [];
+  const fields = { ...reasoningFields(parts), ...(toolCalls.length > 0 && { tool_calls: toolCalls }) };
+  return [{ role: 'assistant', content: text || null, ...fields }];
 }
 
 /** Converts declarations to tools, with schemas in JSON Schema's spelling. */
@@ -81,7 +82,8 @@ export function toTools(declarations: readonly FunctionDeclaration[]): OpenAI.Ch
       name,
       ...(description !== undefined && { description }),
       parameters:
-        (parametersJsonSchema as Record<string, unknown> | undefined) ?? toJsonSchema(parameters ?? {}),
+        (parametersJsonSchema as Record<string, unknown> | undefined) ??
+        toJsonSchema(parameters ?? { type: Type.OBJECT, properties: {} }),
     },
   }));
 }
@@ -91,20 +93,24 @@ export function toTools(declarations: readonly FunctionDeclaration[]): OpenAI.Ch
  * for lengths.
  */
 export function toJsonSchema(schema: Schema): Record<string, unknown> {
-  const { type, nullable, items, properties, anyOf, minLength, maxLength, minItems, maxItems, ...others } =
-    schema;
+  const { type, nullable, items, properties, anyOf, ...named } = schema;
+  const { minLength, maxLength, minItems, maxItems, minProperties, maxProperties, ...known } = named;
+  const { propertyOrdering: _order, ...others } = known;
   const name = type?.toLowerCase();
+  const { enum: values, ...rest } = others;
+  const alternatives = anyOf && [...anyOf.map(toJsonSchema), ...(nullable ? [{ type: 'null' }] : [])];
   return {
-    ...others,
+    ...rest,
+    ...(values && { enum: nullable ? [...values, null] : values }),
     ...(name !== undefined && { type: nullable ? [name, 'null'] : name }),
     ...(items && { items: toJsonSchema(items) }),
-    ...(anyOf && { anyOf: anyOf.map(toJsonSchema) }),
+    ...(alternatives && { anyOf: alternatives }),
     ...(properties && {
       properties: Object.fromEntries(
         Object.entries(properties).map(([key, value]) => [key, toJsonSchema(value)]),
       ),
     }),
-    ...numbers({ minLength, maxLength, minItems, maxItems }),
+    ...numbers({ minLength, maxLength, minItems, maxItems, minProperties, maxProperties }),
   };
 }
 
