@@ -35,7 +35,7 @@ async function startOpenAi() {
     };
     const message = result
       ? { role: 'assistant', content: `It says ${result}` }
-      : { role: 'assistant', content: null, tool_calls: [call] };
+      : { role: 'assistant', content: null, reasoning_content: 'They want the time.', tool_calls: [call] };
     const reason = result ? 'stop' : 'tool_calls';
     if (body.stream !== true) {
       response.writeHead(200, { 'content-type': 'application/json' });
@@ -74,6 +74,8 @@ describe('the models of agentmesh dev', () => {
     expect(await dev.ask('What time is it in Paris?')).toMatch(/^It says .*Paris.*\d\d:/);
     expect(bodies[0]).toMatchObject({ model: 'tiny', tools: [{ function: { name: 'get_time' } }] });
     expect(bodies[0]?.messages.map(({ role }) => role)).toEqual(['system', 'user']);
+    const thought = { role: 'assistant', reasoning_content: 'They want the time.' };
+    expect(bodies[1]?.messages[2]).toMatchObject(thought);
     // Streamed pieces arrive once.
     const place = {
       env: { PATH: process.env.PATH },
@@ -82,7 +84,8 @@ describe('the models of agentmesh dev', () => {
     };
     const chat = (await linesOf(place, ['chat', 'helper'])).join('\n');
     expect(chat.match(/It says/g)).toHaveLength(1);
-    expect(bodies.some(({ stream }) => stream)).toBe(true);
+    const streamed = bodies.filter(({ stream }) => stream);
+    expect(streamed.at(-1)?.messages.at(-2)).toMatchObject(thought);
     expect(await linesOf(place, ['ask', 'helper', 'fail'])).toEqual([
       expect.stringMatching(/^✗ .*this model is tired/),
     ]);

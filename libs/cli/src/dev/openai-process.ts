@@ -84,7 +84,9 @@ async function pass(llm: BaseLlm, incoming: IncomingMessage, outgoing: ServerRes
   let hasPieces = false;
   for await (const answer of answers) {
     if (!outgoing.headersSent) outgoing.writeHead(200, { 'content-type': 'text/event-stream' });
-    const piece = geminiResponse(hasPieces && !answer.partial ? withoutText(answer) : answer);
+    const rest = answer.partial ? withoutThoughts(answer) : hasPieces ? withoutText(answer) : answer;
+    if (answer.partial && rest.content?.parts?.length === 0) continue;
+    const piece = geminiResponse(rest);
     hasPieces ||= answer.partial === true;
     outgoing.write(`data: ${JSON.stringify(piece)}\r\n\r\n`);
   }
@@ -96,7 +98,7 @@ function requestOf(body: z.infer<typeof bodySchema>): LlmRequest {
   const system = systemInstruction?.parts?.map(({ text = '' }) => text).join('\n');
   return {
     model: name,
-    contents: contents as LlmRequest['contents'],
+    contents: contents.map((each) => ({ ...each, parts: (each.parts ?? []).map(unsigned) })),
     config: {
       ...generationConfig,
       ...(system && { systemInstruction: system }),
@@ -106,9 +108,17 @@ function requestOf(body: z.infer<typeof bodySchema>): LlmRequest {
   } as LlmRequest;
 }
 
+/** Leaves thoughts out of a piece: they go out whole, with what their server wants back. */
+function withoutThoughts(answer: LlmResponse): LlmResponse {
+  return {
+    ...answer,
+    content: { role: 'model', parts: (answer.content?.parts ?? []).filter(({ thought }) => !thought) },
+  };
+}
+
 /** Leaves the text out of the last answer of a stream: its pieces were sent before. */
 function withoutText(answer: LlmResponse): LlmResponse {
-  const parts = (answer.content?.parts ?? []).filter(({ text }) => text === undefined);
+  const parts = (answer.content?.parts ?? []).filter(({ text, thought }) => text === undefined || thought);
   return { ...answer, content: { role: 'model', parts } };
 }
 
@@ -121,11 +131,29 @@ function geminiResponse({
 }: LlmResponse) {
   const candidate = {
     index: 0,
-    ...(said && { content: said }),
+    ...(said && { content: { ...said, parts: said.parts?.map(signed) } }),
     ...(finishReason && { finishReason }),
     ...(errorMessage !== undefined && { finishMessage: errorMessage }),
   };
   return { candidates: [candidate], ...(usageMetadata && { usageMetadata }), modelVersion };
+}
+
+type Part = NonNullable<NonNullable<LlmResponse['content']>['parts']>[number];
+
+/** Writes what a server of chat completions wants back with a part as a signature, which clients of Gemini keep. */
+function signed({ partMetadata, ...part }: Part): Part {
+  if (!partMetadata) return part;
+  return { ...part, thoughtSignature: Buffer.from(JSON.stringify(partMetadata)).toString('base64') };
+}
+
+function unsigned({ thoughtSignature, ...part }: Part): Part {
+  if (thoughtSignature === undefined) return part;
+  try {
+    return { ...part, partMetadata: JSON.parse(Buffer.from(thoughtSignature, 'base64').toString()) };
+  } catch {
+    // The signature of another model, from an earlier turn.
+    return part;
+  }
 }
 
 function refuse(outgoing: ServerResponse, error: unknown): void {
