@@ -49,6 +49,11 @@ export class Connection {
     this.#closing.abort();
   }
 
+  /** Tells whether a message to the server is on its way, also after the death of its process. */
+  get isCarrying(): boolean {
+    return this.#lastIn > this.#wire.world.time;
+  }
+
   /** Carries a message to the server. */
   toServer(run: () => void): void {
     const { world } = this.#wire;

@@ -50,6 +50,11 @@ export class SimBroker {
     for (const [key, bytes] of this.#cards) sink?.set(key, bytes);
   }
 
+  /** Tells whether a message is on its way to the server. */
+  get isCarrying(): boolean {
+    return [...this.#connections].some((connection) => connection.isCarrying);
+  }
+
   /** Ends the connection of a dead process. What the process has sent is on its way. */
   dropLife(life: Life): void {
     for (const connection of this.#of(life)) connection.drop(() => this.forget(connection));

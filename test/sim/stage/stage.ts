@@ -102,7 +102,8 @@ export class Stage {
   /** Tells whether nobody works and nothing waits. */
   async isQuiet(app: string): Promise<boolean> {
     const { stream } = this.broker;
-    if (this.world.time < this.calmAt || !this.store.wire.replica.isInStep) return false;
+    if (this.world.time < this.calmAt || this.broker.isCarrying || !this.store.wire.replica.isInStep)
+      return false;
     if (stream.hasWork(['.dead.', '.audit.'])) return false;
     if ((await this.store.direct.sessions.leases.busySessions(app, 10)).length > 0) return false;
     const { claims, jobs } = await this.store.rest();

@@ -5,7 +5,8 @@ import type { Model, RunHistory } from '../model.ts';
 
 /**
  * Finds work that goes on although it may not: an effect of a run after a cancellation that was acknowledged and of
- * which its record has no mark, and an effect of a run long after its deadline. Jobs go on after their runs.
+ * which its record has no mark, and an effect of a run long after its deadline. Jobs go on after their runs, and a
+ * process that was stopped or cut off may end its step late.
  */
 export function workAfterLimits(model: Model): Found[] {
   const { executions, sessions } = model.history;
@@ -34,7 +35,11 @@ function afterLostCancel(model: Model, run: RunHistory, effects: readonly Execut
       each.invocationId === invocationId &&
       nameOf(each.session) === nameOf(session),
   );
-  const late = effects.find(({ beganAt }) => beganAt > (act?.doneAt ?? Number.POSITIVE_INFINITY));
+  const { doneAt = Number.POSITIVE_INFINITY } = act ?? {};
+  const lives = livesOf(model);
+  const late = effects.find(
+    ({ beganAt, life }) => beganAt > doneAt && !wasAway(lives.get(life), doneAt, beganAt),
+  );
   if (!late) return [];
   const what = `call ${late.callId} of ${late.tool} had an effect after a cancellation that nothing records`;
   return [{ ...model.place(run), what }];
@@ -44,7 +49,7 @@ function afterDeadline(model: Model, run: RunHistory, effects: readonly Executio
   const { message } = run;
   if (message?.deadlineMs === undefined) return [];
   const deadline = message.sentAt + message.deadlineMs;
-  const lives = new Map(model.history.lives.map((life) => [life.life, life]));
+  const lives = livesOf(model);
   const late = effects.find(
     ({ beganAt, life }) =>
       beganAt > deadline + model.history.deadlineSlackMs && !wasAway(lives.get(life), deadline, beganAt),
@@ -53,6 +58,8 @@ function afterDeadline(model: Model, run: RunHistory, effects: readonly Executio
   const what = `call ${late.callId} of ${late.tool} had an effect ${Math.round(late.beganAt - deadline)} ms after the deadline of its run`;
   return [{ ...model.place(run), what }];
 }
+
+const livesOf = ({ history }: Model) => new Map(history.lives.map((life) => [life.life, life]));
 
 /** Tells whether a process was stopped or cut off in a time. */
 function wasAway(life: Life | undefined, from: number, to: number): boolean {
