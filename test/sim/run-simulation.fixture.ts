@@ -6,6 +6,7 @@ import type { Sabotage } from './faults/sabotages.ts';
 
 /** The scenarios whose histories are long. Files of their own keep each file of tests short. */
 export const longScenarios: readonly string[] = ['nested', 'fan', 'order', 'job', 'version', 'rewind'];
+export const costlyScenarios: readonly string[] = ['http', 'canary'];
 export const longestScenarios: readonly string[] = ['mixed'];
 
 /** The sabotages that only some hundred histories find. */
