@@ -1,8 +1,13 @@
 import { it } from 'vitest';
-import { expectEveryCrashPoint, longestScenarios, longScenarios } from './run-simulation.fixture.ts';
+import {
+  expectEveryCrashPoint,
+  httpScenarios,
+  longestScenarios,
+  longScenarios,
+} from './run-simulation.fixture.ts';
 import { scenarios } from './scenarios/scenarios.ts';
 
 it('keeps its promises when a process dies at any operation of a short scenario', async () => {
-  const long = [...longScenarios, ...longestScenarios];
+  const long = [...longScenarios, ...httpScenarios, ...longestScenarios];
   await expectEveryCrashPoint([...scenarios.keys()].filter((name) => !long.includes(name)));
 });

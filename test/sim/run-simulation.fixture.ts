@@ -6,7 +6,9 @@ import type { Sabotage } from './faults/sabotages.ts';
 
 /** The scenarios whose histories are long. Files of their own keep each file of tests short. */
 export const longScenarios: readonly string[] = ['nested', 'fan', 'order', 'job', 'version', 'rewind'];
-export const longestScenarios: readonly string[] = ['mixed'];
+export const httpScenarios: readonly string[] = ['http'];
+/** The scenarios of `npm run test:long`. */
+export const longestScenarios: readonly string[] = ['mixed', 'canary'];
 
 /** The sabotages that only some hundred histories find. */
 export const slowlyFound: readonly Sabotage[] = [
