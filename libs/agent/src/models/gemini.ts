@@ -7,10 +7,12 @@ import type {
   GoogleGenAI,
   GoogleGenAIOptions,
 } from '@google/genai';
+import { withReadableFiles } from '../artifacts/readable-files.ts';
 import { assertStream, BaseLlm, type LlmRequest, type LlmResponse, readContents } from '../base/base-llm.ts';
 import { loadGenAi, Type } from '../schema/genai.ts';
 import { withoutReasoningFields } from './chat/reasoning.ts';
 import { assemble, keepFinishMessage, toAnswer } from './gemini-answer.ts';
+import { isReadByGemini } from './gemini-files.ts';
 import { geminiKeyOf } from './gemini-key.ts';
 import { geminiUrlOf } from './gemini-url.ts';
 import { modelFetch } from './http/model-fetch.ts';
@@ -84,7 +86,9 @@ export class Gemini extends BaseLlm {
     const { models } = await this.#connect();
     const parameters: GenerateContentParameters = {
       model: request.model,
-      contents: withLastWordOfUser(withoutReasoningFields(readContents(request))),
+      contents: withLastWordOfUser(
+        withReadableFiles(withoutReasoningFields(readContents(request)), isReadByGemini),
+      ),
       config: { ...withoutEmptyParameters(request.config), ...(signal && { abortSignal: signal }) },
     };
     const ask = <T>(make: () => Promise<T>) => withRetries(make, this.#retryOptions, signal);

@@ -1,5 +1,6 @@
 import type { Event } from '@agentmesh/protocol';
 import type { Content, Part } from '@google/genai';
+import { inWords } from '../artifacts/readable-files.ts';
 import { isOnBranch } from '../events/agent-path.ts';
 import { functionCallIdPrefix, getFunctionCalls, getFunctionResponses } from '../events/event.ts';
 import { logIndex } from '../events/log-index.ts';
@@ -39,7 +40,7 @@ export function shownLog(events: readonly Event[], reader: Reader): ShownLog {
 interface Entry {
   readonly event: Event;
   /** The content that the reader is shown of the event. */
-  readonly content: Content;
+  content: Content;
   /**
    * The contents of a prompt for the event, with the responses to its calls. Undefined until a prompt needs them, and
    * again when another response has come.
@@ -73,6 +74,18 @@ export class ShownLog {
       this.#last = event;
       for (const { id } of getFunctionResponses({ content }))
         for (const call of this.#callsOf(id)) call.sent = undefined;
+      if (isRefusal(event)) this.#leaveFilesOut(event.invocationId);
+    }
+  }
+
+  /** Puts words in the place of the files of a message that a model refused: it would refuse each later prompt. */
+  #leaveFilesOut(invocationId: string): void {
+    for (const entry of this.#entries) {
+      if (entry?.event.invocationId !== invocationId || entry.event.author !== 'user') continue;
+      const parts = entry.content.parts?.map((part) =>
+        part.inlineData || part.fileData ? inWords(part, 'which the model did not accept') : part,
+      );
+      Object.assign(entry, { content: { ...entry.content, parts }, sent: undefined });
     }
   }
 
@@ -134,6 +147,11 @@ export class ShownLog {
     return parts.findLast(({ functionResponse }) => functionResponse?.id === callId);
   }
 }
+
+/** The statuses with which servers refuse a request for what is in it. */
+const refusals = new Set(['400', '413', '415', '422']);
+
+const isRefusal = ({ errorCode = '' }: Event) => refusals.has(errorCode);
 
 /**
  * Makes the contents of an event. Each response goes directly behind its call, as models demand; of several

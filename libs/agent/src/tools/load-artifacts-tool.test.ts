@@ -81,9 +81,31 @@ describe('load_artifacts', () => {
         .slice(-3)
         .map(({ parts }) => parts[1]),
     ).toEqual([
-      { text: 'a file of type application/zip and 4 bytes, which cannot be shown.' },
-      { text: 'a file of type application/octet-stream and 1 bytes, which cannot be shown.' },
+      { text: '[a file of type application/zip and 4 bytes, which cannot be shown to this model]' },
+      { text: '[a file of type unknown and 1 bytes, which cannot be shown to this model]' },
       pdf,
+    ]);
+  });
+
+  it('shows texts of any type and charset, and calls a picture by the name that the model knows', async () => {
+    const { say, save, bodies } = await reader(asking('a.svg', 'b.txt', 'c.jpg', 'd.bmp'), { text: 'I see' });
+    const inline = (mimeType: string, bytes: Buffer | string) => ({
+      inlineData: { mimeType, data: Buffer.from(bytes).toString('base64') },
+    });
+    await save('a.svg', inline('image/svg+xml', '<svg/>'));
+    await save('b.txt', inline('text/plain; charset=iso-8859-1', Buffer.from([0x67, 0x72, 0xfc, 0x6e])));
+    await save('c.jpg', inline('image/jpg', 'x'));
+    await save('d.bmp', inline('image/bmp', 'x'));
+    await say('show me');
+    expect(
+      contentsOf(bodies()[1])
+        .slice(-4)
+        .map(({ parts }) => parts[1]),
+    ).toEqual([
+      { text: '<svg/>' },
+      { text: 'grün' },
+      { inlineData: { mimeType: 'image/jpeg', data: 'eA==' } },
+      { text: '[a file of type image/bmp and 1 bytes, which cannot be shown to this model]' },
     ]);
   });
 

@@ -8,11 +8,6 @@ import { Type } from '../schema/genai.ts';
  * Size of the largest file that is shown to a model, in bytes. Models refuse requests that are much larger.
  */
 const maxShownBytes = 15 * 1024 * 1024;
-/** File types that models accept only as text. */
-const wordsPattern =
-  /^(?:text\/.*|application\/(?:json|xml|yaml|x-yaml|csv|javascript|x-ndjson|.*\+(?:json|xml)))(?:;.*)?$/;
-/** File types that models accept as media. */
-const mediaPattern = /^(?:(?:image|audio|video)\/.*|application\/pdf(?:;.*)?)$/;
 
 /**
  * The tool by which a model reads files. The instruction lists their names; the content of the requested
@@ -79,16 +74,7 @@ async function show(name: string, toolContext: Context): Promise<Content> {
     if (metadata.size > maxShownBytes)
       return say({ text: `Artifact ${filename} has ${metadata.size} bytes: too many to be shown.` });
     const part = await toolContext.loadArtifact(filename, metadata.version);
-    if (part) return say({ text: `Artifact ${filename} is:` }, readable(part, metadata.size));
+    if (part) return say({ text: `Artifact ${filename} is:` }, part);
   }
   return say({ text: `There is no artifact ${name}.` });
-}
-
-/** Converts a file to a part that models accept, because the request would fail with any other part. */
-function readable(part: Part, size: number): Part {
-  if (!part.inlineData) return part;
-  const { data = '', mimeType = 'application/octet-stream' } = part.inlineData;
-  if (wordsPattern.test(mimeType)) return { text: Buffer.from(data, 'base64').toString() };
-  if (mediaPattern.test(mimeType)) return part;
-  return { text: `a file of type ${mimeType} and ${size} bytes, which cannot be shown.` };
 }

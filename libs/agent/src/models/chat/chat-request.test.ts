@@ -34,13 +34,16 @@ describe('a request to chat completions', () => {
     });
   });
 
+  it('has words in the place of files that the interface does not take', () => {
+    expect(user(file('video/mp4'))).toMatchObject({
+      content: '[a file of type video/mp4 and 2 bytes, which cannot be shown to this model]',
+    });
+    expect(user({ fileData: { mimeType: 'image/png', fileUri: 'gs://b/x' } })).toMatchObject({
+      content: '[a file of type image/png, at gs://b/x, which this model cannot open]',
+    });
+  });
+
   it.each<[string, () => unknown, RegExp]>([
-    ['a film', () => user(file('video/mp4')), /files of type video\/mp4/],
-    [
-      'a file of a bucket',
-      () => user({ fileData: { mimeType: 'image/png', fileUri: 'gs://b/x' } }),
-      /gs:\/\/b\/x/,
-    ],
     ['topK', () => body({ topK: 3 }), /topK/],
     ['safety settings', () => body({ safetySettings: [] }), /safetySettings/],
     ['a budget of thoughts', () => body({ thinkingConfig: { thinkingBudget: 0 } }), /thinkingBudget 0/],

@@ -1,8 +1,9 @@
 import type { Content, FunctionDeclaration, FunctionResponse, Part, Schema } from '@google/genai';
 import type OpenAI from 'openai';
+import { withReadableFiles } from '../../artifacts/readable-files.ts';
 import { getFunctionCalls } from '../../events/event.ts';
 import { Type } from '../../schema/genai.ts';
-import { modelText, userPart } from './chat-content.ts';
+import { isReadByChat, modelText, userPart } from './chat-content.ts';
 import { extraOf, reasoningFields } from './reasoning.ts';
 
 type Message = OpenAI.ChatCompletionMessageParam;
@@ -15,7 +16,7 @@ export function toMessages(contents: readonly Content[], system: string | undefi
   const messages: Message[] = system ? [{ role: 'system', content: system }] : [];
   let calls: { id: string; name: string | undefined }[] = [];
   let callCount = 0;
-  for (const { role, parts = [] } of contents) {
+  for (const { role, parts = [] } of withReadableFiles(contents, isReadByChat)) {
     const responses = parts.flatMap(({ functionResponse }) => functionResponse ?? []);
     if (responses.length > 0) {
       messages.push(...responses.map((response) => toolMessage(response, takeId(calls, response))));
