@@ -8,7 +8,7 @@ const print = ({ request: { contents, config } }: { request: LlmRequest }) => {
   return undefined;
 };
 
-// {key} comes from the state, {key?} may be missing there, {artifact.name} is a file. Other braces stay.
+// {key} comes from the state, {key?} may be missing there, {artifact.name} is a file, {{key}} the text {key}. Other braces stay.
 const greeter = new LlmAgent({
   name: 'greeter',
   model: 'gemini-2.5-flash',

@@ -30,9 +30,15 @@ export const promptScenarios: Scenario[] = [
   told('an instruction whose key may be missing', '«Speak {lang?} or {other?}.»', { lang: 'Latin' }),
   told('a key that may be missing here and must be there further on', '«{lang?} and {lang}»'),
   told('an instruction whose key is null', '«Speak {lang}.»', { lang: null }, { differs: ['D5'] }),
-  told('braces that are no key', '«{"a": 1} {a b} {a.b} {} {1} {{lang}} { lang } {x:lang}»', {
+  told('braces that are no key', '«{"a": 1} {a b} {a.b} {} {1} {{"a": 1}} { lang } {x:lang}»', {
     lang: 'Latin',
   }),
+  told(
+    'a key in double braces',
+    '«{{lang}} {{{lang}}} {{lang?}} {lang}»',
+    { lang: 'Latin' },
+    { differs: ['D81'] },
+  ),
   told(
     'an instruction that is made at every step',
     async ({ state }: ReadonlyContext) => `«Speak ${state.get('lang')} {lang}.»`,

@@ -9,7 +9,8 @@ const artifactKey = /^artifact\.(.+)$/;
 
 /**
  * Fills `{key}` from the state and `{artifact.name}` with a file; a name that ends in `?` may be missing.
- * Other text in braces (`{"json": 1}`, `{a b}`) stays unchanged.
+ * A name in double braces, `{{key}}`, is written as `{key}`. Other text in braces (`{"json": 1}`, `{a b}`) stays
+ * unchanged.
  *
  * @throws MeshError `failed_precondition` that names the missing value
  */
@@ -22,10 +23,21 @@ async function fillInstruction(
   let end = 0;
   for (const match of template.matchAll(placeholder)) {
     const [whole, inner = ''] = match;
-    filled.push(template.slice(end, match.index), (await fill(inner.trim(), state, loadArtifact)) ?? whole);
+    const value = isDoubled(whole)
+      ? literal(whole, inner.trim())
+      : await fill(inner.trim(), state, loadArtifact);
+    filled.push(template.slice(end, match.index), value ?? whole);
     end = match.index + whole.length;
   }
   return filled.join('') + template.slice(end);
+}
+
+const isDoubled = (whole: string) => whole.startsWith('{{') && whole.endsWith('}}');
+
+/** Returns a name in double braces with one pair less; undefined for other text. */
+function literal(whole: string, inner: string): string | undefined {
+  const key = inner.replace(/\?$/, '');
+  return stateKey.test(key) || artifactKey.test(key) ? whole.slice(1, -1) : undefined;
 }
 
 async function fill(
