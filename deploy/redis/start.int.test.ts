@@ -1,6 +1,15 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, symlinkSync } from 'node:fs';
+import {
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -56,6 +65,14 @@ async function start(
   return { child, port, folder, said: () => said };
 }
 
+/** Returns what Redis has written to its files so far. */
+function writtenIn(folder: string): string {
+  const files = join(folder, 'appendonlydir');
+  return readdirSync(files)
+    .map((name) => readFileSync(join(files, name), 'latin1'))
+    .join('');
+}
+
 const users = [
   provisionUser,
   ...[gatewayManifest, keeperManifest, ...samples.map(({ manifest }) => manifest)].map(busName),
@@ -92,6 +109,8 @@ test('keeps what services have written when it is killed and starts again, and n
     await using store = await connectRedisStore({ url: urlAt(first.port, 'gateway') });
     await store.sessions.createSession({ ...session, state: { color: 'blue' } });
   }
+  // While a sync is under way, Redis keeps what it has acknowledged in its memory.
+  await until(() => writtenIn(first.folder).includes('blue'), { what: 'the session in the file of Redis' });
   first.child.kill('SIGKILL');
   await once(first.child, 'exit');
   const second = await start(passwords, first.folder);
