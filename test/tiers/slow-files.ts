@@ -12,4 +12,14 @@ export const slowFiles: Readonly<Record<string, string>> = {
   'test/browser/chat.test.ts': 'a conversation with files and approvals in Chromium',
   'libs/bus/src/nats/nats.int.test.ts': 'the contract of the bus waits for real ack waits and heartbeats',
   'test/scenarios/privacy.test.ts': 'deletes users beside their runs, also by commands that are killed',
+  'libs/cli/src/main.int.test.ts': 'each command of agentmesh, by a process where its exit code counts',
+  'libs/cli/src/project/project.int.test.ts': 'makes projects, and runs them and their tests',
+  'libs/cli/src/operate/join/join.int.test.ts': 'services join and leave a mesh with accounts',
+  'libs/cli/src/render/render.int.test.ts':
+    'provisions servers from rendered files, and checks each kind of deployment',
+  'test/security/secrets.test.ts': 'waits for real ends of calls and for the deletion of users',
+  'test/security/accounts.test.ts': 'each subject by each account, refused and allowed',
+  'test/security/connections.test.ts': 'opens all connections that one service may have',
+  'test/scenarios/launch.test.ts': 'starts the launcher in each way in which it can fail',
+  'test/scenarios/gateway.test.ts': 'all routes of sessions and runs on a mesh of processes',
 };
