@@ -264,6 +264,13 @@ export class InvocationContext {
     return this.#shared.notes?.fromElsewhere.has(eventId) ?? false;
   }
 
+  /** Returns the counts of equal model requests since the log has had this length. */
+  requestsAt(logLength: number): Map<string, number> {
+    const notes = this.#notes;
+    if (notes.requests.logLength !== logLength) notes.requests = { logLength, counts: new Map() };
+    return notes.requests.counts;
+  }
+
   /** Counts how many times an agent was told that a limit of the invocation is reached. */
   countRefusal(agent: string): number {
     const { refusals } = this.#notes;

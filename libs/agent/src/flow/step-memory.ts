@@ -11,19 +11,23 @@ interface Yielded {
   event: Event;
   /** Length of the log when the event was yielded. */
   at: number;
+  /** True when the event is in the log as it was yielded. */
+  isLogged?: boolean;
 }
 
 /** The running agent's contexts for its next step and for its next prompt. */
 export interface StepContexts {
   forStep: InvocationContext;
   forPrompt: InvocationContext;
+  /** The number of events in the log. */
+  logLength: number;
 }
 
 /**
- * Remembers the events that a run of an agent's flow has yielded. User code (plugins, agents with user code)
- * between the agent and the log may drop an event, change it, or yield it under another agent's name. The
- * next step follows from the events as the agent yielded them. A prompt shows the events of the log and the
- * dropped events.
+ * Remembers the events that a run of an agent's flow has yielded. Nobody may commit them (a tool that runs the
+ * agent, a program without a runner), and user code between the agent and the log may drop an event, change it, or
+ * yield it under another agent's name. The next step follows from the events as the agent yielded them. A prompt
+ * shows the events of the log and the events that are not in it.
  */
 export class StepMemory {
   readonly #context: InvocationContext;
@@ -33,23 +37,36 @@ export class StepMemory {
     this.#context = context;
   }
 
-  /** Records an event before other code sees it, and marks its meaning. */
-  note(event: Event): void {
-    const { isFiltered, session, flowRun, path } = this.#context;
-    if (event.partial || !isFiltered) return;
+  /**
+   * Records an event before other code sees it, and marks its meaning for code that may change it. Tells whether the
+   * event is a step, from which another one may follow.
+   */
+  note(event: Event): boolean {
+    if (event.partial) return false;
+    const { isFiltered, session, flowRun, path, agent } = this.#context;
+    const isNewStep = isStep(event) && !isProgress(event);
     if (path !== undefined) stampPath(event, path);
-    if (flowRun > 1) setStepMark(event, { run: flowRun });
-    const ends = isStep(event) && !isProgress(event) ? endsTurn(this.#context.agent, event) : undefined;
-    noteStep(this.#context, event, ends);
+    if (isFiltered) {
+      if (flowRun > 1) setStepMark(event, { run: flowRun });
+      noteStep(this.#context, event, isNewStep ? endsTurn(agent, event) : undefined);
+    }
     this.#yielded.push({ event: JSON.parse(toJson(event, 'the event')), at: session.events.length });
+    return isNewStep;
   }
 
   contexts(): StepContexts {
     const context = this.#context;
-    if (this.#yielded.length === 0 && !context.held) return { forStep: context, forPrompt: context };
+    const logLength = context.session.seq;
+    if (this.#yielded.length === 0 && !context.held)
+      return { forStep: context, forPrompt: context, logLength };
     const index = logIndex(context.session.events);
     const missing = inOrder(this.#yielded, index).filter(({ event }) => !index.has(event.id));
-    const changed = this.#yielded.filter(({ event }) => changedSince(event, index.get(event.id)));
+    const changed = this.#yielded.filter((each) => {
+      const logged = each.isLogged ? undefined : index.get(each.event.id);
+      const isChanged = changedSince(each.event, logged);
+      each.isLogged ||= logged !== undefined && !isChanged;
+      return isChanged;
+    });
     // The session copy of a held step holds the originals; the log holds the events as user code of the
     // asking process has changed them.
     const edited = context.held?.edited ?? new Map();
@@ -59,6 +76,7 @@ export class StepMemory {
     return {
       forStep: missing.length + originals.size > 0 ? withLog(context, missing, originals) : context,
       forPrompt: isAsLogged ? context : withLog(context, missing, edited, keptBack),
+      logLength,
     };
   }
 }

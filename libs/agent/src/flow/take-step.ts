@@ -17,11 +17,11 @@ import type { StepContexts } from './step-memory.ts';
 export function takeStep(
   agent: LlmAgent,
   step: WorkStep,
-  { forStep, forPrompt }: StepContexts,
+  { forStep, forPrompt, logLength }: StepContexts,
   tools: StepTools,
   resumed: boolean,
 ): AsyncGenerator<Event, void, void> {
-  if (step.kind === 'call-model') return callModel(agent, forPrompt, tools);
+  if (step.kind === 'call-model') return callModel(agent, forPrompt, tools, logLength);
   if (step.kind === 'run-code') return runCode(agent, forStep, step.event);
   return callTools(agent, forStep, { ...step, tools, resumed });
 }
