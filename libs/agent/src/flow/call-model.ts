@@ -20,7 +20,6 @@ import { isQuestionName } from '../events/question.ts';
 import { answersOf } from '../models/answers/answer.ts';
 import { problemOfArgs } from '../models/answers/call-arguments.ts';
 import { describeFailure } from '../models/http/model-failure.ts';
-import { assertNotEndless } from '../prompt/not-endless.ts';
 import { agreeOnTools, markWithheld, offerOf } from '../prompt/request-tools.ts';
 import { measure } from '../telemetry/measure.ts';
 import { buildRequest, type StepTools } from './build-request.ts';
@@ -32,14 +31,13 @@ import { noteAnswer, startModelSpan } from './spans.ts';
 /**
  * Calls the agent's model once and yields its answer: pieces as partial events, then the event to commit.
  *
- * @param logLength the number of events in the log
- * @throws MeshError `failed_precondition` for the same request again and again, without anything new in the log
+ * @param noteRequest may refuse the request by throwing
  */
 export async function* callModel(
   agent: LlmAgent,
   context: InvocationContext,
   tools: StepTools,
-  logLength: number,
+  noteRequest: (request: LlmRequest) => void,
 ): AsyncGenerator<Event, void, void> {
   if (compactorsFor(agent, context).length > 0) yield* compactContext(agent, context);
   // All events of a step share the state and the actions that its callbacks write.
@@ -69,7 +67,7 @@ export async function* callModel(
     yield finish(asReplacement(replacement));
     return;
   }
-  assertNotEndless(context, request, logLength);
+  noteRequest(request);
   for await (const { response, failed } of askModel(agent, context, callbackContext, request)) {
     const replaced =
       !failed &&

@@ -232,10 +232,11 @@ export class LlmAgent extends BaseAgent<LlmAgentConfig> implements LlmCallbacks 
     const memory = new StepMemory(context);
     let tools: StepTools | undefined;
     let basis: string | undefined;
+    let hasStepped = false;
     for (;;) {
       await breathe();
       const contexts = memory.contexts();
-      const step = nextStep(contexts.forStep);
+      const step = nextStep(contexts.forStep, hasStepped);
       if (step.kind === 'transfer') context.transferTo = step.to;
       if (step.kind === 'done' || step.kind === 'transfer') return;
       basis = newBasis(this.name, step, basis);
@@ -245,8 +246,8 @@ export class LlmAgent extends BaseAgent<LlmAgentConfig> implements LlmCallbacks 
       if (step.kind !== 'call-tools') tools = await resolveTools(this, context);
       else tools ??= await resolveCalledTools(this, context, step.calls);
       const resumed = !earlierTools && !isFirstTry(step, context);
-      let hasStepped = false;
-      for await (const event of takeStep(this, step, contexts, tools, resumed)) {
+      hasStepped = false;
+      for await (const event of takeStep(this, step, memory, contexts, tools, resumed)) {
         // Not after the yield: the next reader may change the event.
         hasStepped = memory.note(event) || hasStepped;
         yield event;

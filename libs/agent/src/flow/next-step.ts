@@ -28,15 +28,21 @@ export type WorkStep = Exclude<Step, { kind: 'transfer' | 'done' }>;
 /**
  * Determines the next step from the committed events alone, so any process can continue where another process
  * stopped. Work that has its result in the log is not repeated.
+ *
+ * @param isUnderWay true when this run of the agent has taken a step: then only its own steps count, and copies of
+ * them that user code has made are not the words of another agent
  */
-export function nextStep(context: InvocationContext): Step {
+export function nextStep(context: InvocationContext, isUnderWay = false): Step {
   const { agent } = context;
   const { start, events } = turnOf(context);
   const speaker = handedTo(events) ?? askerOf(start, context);
   if (speaker !== undefined && speaker !== agent.name) return { kind: 'transfer', to: speaker };
   const answered = answeredCalls(context);
   if (answered) return { kind: 'call-tools', ...answered, answered: true };
-  const steps = events.filter((event) => isStep(event) && !isProgress(event) && isOfThisRun(event, context));
+  const isOwnStep = (event: Event) => !isUnderWay || stepAuthor(event) === agent.name;
+  const steps = events.filter(
+    (event) => isStep(event) && !isProgress(event) && isOfThisRun(event, context) && isOwnStep(event),
+  );
   const last = steps.at(-1) ?? start;
   const isOwn = last !== undefined && stepAuthor(last) === agent.name && last !== start;
   if (isOwn && stepMarkOf(last)?.ends) return { kind: 'done' };

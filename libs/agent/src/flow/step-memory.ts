@@ -1,9 +1,11 @@
 import { type Event, toJson } from '@agentmesh/protocol';
+import type { LlmRequest } from '../base/base-llm.ts';
 import type { InvocationContext } from '../base/invocation-context.ts';
 import { changedSince, noteStep } from '../base/note-step.ts';
 import { pathOf, stampPath } from '../events/agent-path.ts';
 import { type LogIndex, logIndex, noteUnread } from '../events/log-index.ts';
 import { endsTurn, isProgress, isStep, setStepMark, stepAuthor, stepMarkOf } from '../journal/step-mark.ts';
+import { assertNotEndless } from '../prompt/not-endless.ts';
 import { type Session, unreadBefore } from '../sessions/session.ts';
 
 /** An event as its agent yielded it. */
@@ -19,8 +21,6 @@ interface Yielded {
 export interface StepContexts {
   forStep: InvocationContext;
   forPrompt: InvocationContext;
-  /** The number of events in the log. */
-  logLength: number;
 }
 
 /**
@@ -32,6 +32,7 @@ export interface StepContexts {
 export class StepMemory {
   readonly #context: InvocationContext;
   readonly #yielded: Yielded[] = [];
+  #lastRequest: LlmRequest | undefined;
 
   constructor(context: InvocationContext) {
     this.#context = context;
@@ -54,11 +55,15 @@ export class StepMemory {
     return isNewStep;
   }
 
+  /** Records a request to the model. @throws MeshError `failed_precondition`, see {@link assertNotEndless} */
+  noteRequest(request: LlmRequest): void {
+    assertNotEndless(this.#context, request, this.#lastRequest);
+    this.#lastRequest = request;
+  }
+
   contexts(): StepContexts {
     const context = this.#context;
-    const logLength = context.session.seq;
-    if (this.#yielded.length === 0 && !context.held)
-      return { forStep: context, forPrompt: context, logLength };
+    if (this.#yielded.length === 0 && !context.held) return { forStep: context, forPrompt: context };
     const index = logIndex(context.session.events);
     const missing = inOrder(this.#yielded, index).filter(({ event }) => !index.has(event.id));
     const changed = this.#yielded.filter((each) => {
@@ -76,7 +81,6 @@ export class StepMemory {
     return {
       forStep: missing.length + originals.size > 0 ? withLog(context, missing, originals) : context,
       forPrompt: isAsLogged ? context : withLog(context, missing, edited, keptBack),
-      logLength,
     };
   }
 }

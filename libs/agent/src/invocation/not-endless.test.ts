@@ -4,12 +4,14 @@ import { BaseAgent } from '../base/base-agent.ts';
 import { BasePlugin } from '../base/base-plugin.ts';
 import { BaseTool } from '../base/base-tool.ts';
 import { InvocationContext } from '../base/invocation-context.ts';
+import { createEvent } from '../events/event.ts';
 import { LlmAgent } from '../flow/llm-agent.ts';
 import { newBasis } from '../flow/next-step.ts';
 import { FirstWord } from '../flow/run-tool.ts';
 import { brief, callsTo, chat, OwnLlm, says } from '../harness.fixture.ts';
 import { InMemorySessionService } from '../sessions/in-memory/session-service.ts';
 import { FunctionTool } from '../tools/function-tool.ts';
+import { ParallelAgent } from '../workflow/parallel-agent.ts';
 import { SequentialAgent } from '../workflow/sequential-agent.ts';
 
 /** No limit of model calls: nothing but the rule under test ends a run. */
@@ -101,17 +103,39 @@ it('an agent without a runner takes each step once, also within a workflow', asy
   expect([one, two].map(({ model }) => model.requests.length)).toEqual([4, 2]);
 });
 
-it('an agent whose events a plugin puts elsewhere takes each step once', async () => {
+it('an agent whose events a plugin puts where it does not see them is not asked the same again', async () => {
   const { model, agent } = helperOf();
   class Moving extends BasePlugin {
     override async onEventCallback({ event }: { event: Event }) {
       return { ...event, branch: 'elsewhere' };
     }
   }
-  const branched = new SequentialAgent({ name: 'line', subAgents: [agent] });
+  const branched = new ParallelAgent({ name: 'fan', subAgents: [agent] });
   const { say } = await chat(branched, undefined, { plugins: [new Moving('moves')] });
-  await say('go', unlimited);
-  expect(model.requests).toHaveLength(2);
+  await expect(say('go', unlimited)).rejects.toThrow(/agent helper would send the same request/);
+  expect(model.requests).toHaveLength(1);
+});
+
+it('an agent whose events are emptied, or copied under another name, does not go on for ever', async () => {
+  const passes: ((event: Event) => Event)[] = [
+    (event) => {
+      delete event.content;
+      return event;
+    },
+    ({ content }) =>
+      createEvent({ author: 'somebody', ...(content && { content: structuredClone(content) }) }),
+  ];
+  for (const pass of passes) {
+    const { model, agent } = helperOf();
+    class Own extends BaseAgent {
+      protected override async *runAsyncImpl(context: InvocationContext): AsyncGenerator<Event, void, void> {
+        for await (const event of agent.runAsync(context)) yield pass(event);
+      }
+    }
+    const { say } = await chat(new Own({ name: 'own' }));
+    await say('go', unlimited).catch((error) => expect(String(error)).toMatch(/would send the same request/));
+    expect(model.requests.length).toBeLessThan(4);
+  }
 });
 
 it('a long-running call that reports progress and has no result is made once', async () => {

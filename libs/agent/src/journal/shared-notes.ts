@@ -4,8 +4,8 @@ import { HeardEvents } from './heard-events.ts';
 export interface SharedNotes {
   /** By agent: number of times it was told that a limit of the invocation is reached. */
   refusals: Map<string, number>;
-  /** The numbers of equal model requests since the log has had its length. */
-  requests: { logLength: number; counts: Map<string, number> };
+  /** By agent: the counts of its equal model requests, up to this number of the log's last event. */
+  requests: Map<string, { seq: number; counts: Map<string, number> }>;
   /** Ids of events from agents of other processes. The plugins of those processes have already seen them. */
   fromElsewhere: Set<string>;
   /** By event id: the original of an event that user code may change before it is committed. */
@@ -26,7 +26,7 @@ export interface MadeEvent {
 export function createNotes(): SharedNotes {
   return {
     refusals: new Map(),
-    requests: { logLength: -1, counts: new Map() },
+    requests: new Map(),
     fromElsewhere: new Set(),
     made: new Map(),
     heard: new HeardEvents(),
