@@ -3,6 +3,7 @@ import { type ModelReply, type ModelScript, sequence, startScriptedGemini } from
 import type { FunctionResponse, Part } from '@google/genai';
 import { onTestFinished } from 'vitest';
 import type { BaseAgent } from './base/base-agent.ts';
+import { BaseLlm, type LlmRequest, type LlmResponse } from './base/base-llm.ts';
 import { InMemoryCredentialService } from './credentials/in-memory-credential-service.ts';
 import { InMemorySignInService } from './credentials/in-memory-sign-in-service.ts';
 import { stringifyContent } from './events/event.ts';
@@ -26,6 +27,27 @@ export async function scriptedModel(...replies: (ModelReply | ModelScript)[]) {
     requests: server.requests,
   };
 }
+
+/** A model of one's own: a function of the request and its number, from 1, returns the responses of an answer. */
+export class OwnLlm extends BaseLlm {
+  readonly requests: LlmRequest[] = [];
+  readonly #answer: (request: LlmRequest, n: number) => readonly LlmResponse[];
+
+  constructor(answer: (request: LlmRequest, n: number) => readonly LlmResponse[]) {
+    super({ model: 'own' });
+    this.#answer = answer;
+  }
+
+  override async *generateContentAsync(request: LlmRequest): AsyncGenerator<LlmResponse, void, void> {
+    this.requests.push(request);
+    yield* this.#answer(request, this.requests.length);
+  }
+}
+
+export const says = (text: string): LlmResponse => ({ content: { role: 'model', parts: [{ text }] } });
+export const callsTo = (...names: string[]): LlmResponse => ({
+  content: { role: 'model', parts: names.map((name) => ({ functionCall: { name, args: {} } })) },
+});
 
 /** Makes an in-memory runner with one session, and functions to talk to it. */
 export async function chat(

@@ -134,6 +134,7 @@ export const longRunningScenarios: Scenario[] = [
   {
     name: 'an answer to a call, shown with the current turn alone',
     section: '§3.5',
+    differs: ['D66'],
     parts: { root: llm('root', { tools: ['approve'], includeContents: 'none' }), approve },
     root: 'root',
     script: { root: [call('approve'), say('waiting'), say('still'), say('approved'), say('bye')] },

@@ -37,7 +37,7 @@ export const promptScenarios: Scenario[] = [
     'a key in double braces',
     '«{{lang}} {{{lang}}} {{lang?}} {lang}»',
     { lang: 'Latin' },
-    { differs: ['D81'] },
+    { differs: ['D86'] },
   ),
   told(
     'an instruction that is made at every step',

@@ -149,6 +149,11 @@ export abstract class BaseAgent<C extends BaseAgentConfig = BaseAgentConfig> {
     return true;
   }
 
+  /** Tells whether a subclass replaces the code of a class of agents. */
+  protected isReplaced({ prototype }: { prototype: BaseAgent }): boolean {
+    return this.runAsyncImpl !== prototype.runAsyncImpl || this.runAsync !== prototype.runAsync;
+  }
+
   get parentAgent(): BaseAgent | undefined {
     return this.#parent;
   }
@@ -229,9 +234,7 @@ export abstract class BaseAgent<C extends BaseAgentConfig = BaseAgentConfig> {
     return event;
   }
 
-  /**
-   * Ends the run when user code runs an agent again and again although the agent may call no model any more.
-   */
+  /** Ends the run when user code runs an agent again and again although it may call no model any more. */
   #assertEnds(context: InvocationContext, { author, errorMessage }: Event): void {
     if (author !== this.name && !this.isRemote) return;
     if (context.countRefusal(this.name) <= mostRefusals) return;
@@ -285,10 +288,7 @@ export abstract class BaseAgent<C extends BaseAgentConfig = BaseAgentConfig> {
     if (!this.orchestrates && event.author === this.name) setStepMark(event, { isOwnCode: true });
   }
 
-  /**
-   * Exists because subclasses written for ADK define it. Nothing calls it: live conversations are not
-   * supported.
-   */
+  /** Exists because subclasses written for ADK define it. Nothing calls it: there are no live conversations. */
   protected runLiveImpl(_context: InvocationContext): AsyncGenerator<Event, void, void> {
     throw new MeshError(
       'failed_precondition',

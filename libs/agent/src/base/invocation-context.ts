@@ -264,6 +264,18 @@ export class InvocationContext {
     return this.#shared.notes?.fromElsewhere.has(eventId) ?? false;
   }
 
+  /** Returns the counts of the agent's equal model requests since the last event of the log that is news for it. */
+  repeatsSince(isNews: (event: Event) => boolean): Map<string, number> {
+    const { events, seq } = this.session;
+    const { requests } = this.#notes;
+    const before = requests.get(this.agent.name);
+    const added = seq - (before?.seq ?? 0);
+    const isQuiet = before && !(added > 0 && events.slice(-added).some(isNews));
+    const counts = isQuiet ? before.counts : new Map<string, number>();
+    requests.set(this.agent.name, { seq, counts });
+    return counts;
+  }
+
   /** Counts how many times an agent was told that a limit of the invocation is reached. */
   countRefusal(agent: string): number {
     const { refusals } = this.#notes;

@@ -1,4 +1,5 @@
 import type { Event } from '@agentmesh/protocol';
+import { pathOf } from '../events/agent-path.ts';
 import { setStepMark } from '../journal/step-mark.ts';
 import type { InvocationContext } from './invocation-context.ts';
 
@@ -25,10 +26,14 @@ export function changedSince(event: Event, logged: Event | undefined): boolean {
   return logged !== undefined && gist(event) !== gist(logged);
 }
 
-function gist({ author, content, actions, errorCode, longRunningToolIds }: Event): string {
+function gist(event: Event): string {
+  const { author, branch, invocationId, content, actions, errorCode, longRunningToolIds } = event;
   const { transferToAgent, skipSummarization } = actions;
   return JSON.stringify([
     author,
+    branch,
+    invocationId,
+    pathOf(event),
     content?.parts,
     transferToAgent,
     skipSummarization,

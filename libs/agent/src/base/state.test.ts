@@ -95,3 +95,36 @@ it('leaves thoughts out of the text of an event', () => {
   const parts = [{ text: 'hm', thought: true }, { text: 'four' }, { text: 'teen' }];
   expect(stringifyContent(createEvent({ content: { parts } }))).toBe('fourteen');
 });
+
+it('takes back what was written, unless somebody else has written since', () => {
+  const value: Record<string, unknown> = { old: 1 };
+  const [one, other] = [new State(value), new State(value)];
+  for (const key of ['old', 'new']) {
+    one.set(key, 2);
+    one.set(key, 3);
+    one.takeBack(key);
+  }
+  expect(value).toEqual({ old: 1 });
+  expect(one.hasDelta()).toBe(false);
+  one.set('old', 4);
+  other.set('old', 5);
+  one.takeBack('old');
+  expect(value).toEqual({ old: 5 });
+});
+
+it('reads no state on that a call wrote and JSON cannot hold', async () => {
+  const { llm } = await scriptedModel(call('write'), call('read'), { text: 'done' });
+  const write = new FunctionTool({
+    name: 'write',
+    description: 'writes',
+    execute: (_args, context) => context?.state.set('x', 10n),
+  });
+  const read = new FunctionTool({
+    name: 'read',
+    description: 'reads',
+    execute: (_args, context) => context?.state.get('x'),
+  });
+  const agent = new LlmAgent({ name: 'root', model: llm, tools: [write, read] });
+  const { say } = await chat(agent, { x: 1 }, { onFailure: () => {} });
+  expect((await say('go')).map(brief)[3]).toBe('root: gets {"result":1}');
+});

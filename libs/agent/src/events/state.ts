@@ -14,6 +14,8 @@ export class State {
   readonly #delta: Record<string, unknown>;
   /** Copies of objects that were read, each with its original. */
   #copies: Map<string, { of: unknown; copy: unknown }> | undefined;
+  /** By key: the value before the first write; undefined when there was none. */
+  #before: Map<string, { value: unknown } | undefined> | undefined;
   #isReadonly = false;
 
   constructor(value: Record<string, unknown> = {}, delta: Record<string, unknown> = {}) {
@@ -56,8 +58,22 @@ export class State {
         `state key "${key}" cannot be written here: instructions and toolsets only read the state; write it in a tool or a callback`,
       );
     }
+    this.#before ??= new Map();
+    if (!this.#before.has(key))
+      this.#before.set(key, Object.hasOwn(this.#value, key) ? { value: this.#value[key] } : undefined);
     define(this.#value, key, value);
     define(this.#delta, key, value);
+  }
+
+  /** Takes back what was written to a key, unless another writer has changed the key since. */
+  takeBack(key: string): void {
+    const written = this.#delta[key];
+    delete this.#delta[key];
+    if (!this.#before?.has(key) || this.#value[key] !== written) return;
+    const before = this.#before.get(key);
+    if (before) define(this.#value, key, before.value);
+    else delete this.#value[key];
+    this.#before.delete(key);
   }
 
   has(key: string): boolean {

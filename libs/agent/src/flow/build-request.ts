@@ -1,4 +1,5 @@
 import { beginUnder, MeshError } from '@agentmesh/protocol';
+import type { FunctionCall } from '@google/genai';
 import type { LlmRequest } from '../base/base-llm.ts';
 import { appendInstructions, lendContents } from '../base/base-llm.ts';
 import type { BaseTool } from '../base/base-tool.ts';
@@ -23,7 +24,7 @@ import { TransferToAgentTool, transferInstruction } from './transfer.ts';
 /** The number of contents from which on a copy costs more than to lend them. */
 const leastLent = 20;
 
-/** The tools and transfer targets of one step. */
+/** The tools and transfer targets of one step. Its request to the model decides which of the tools may run. */
 export interface StepTools {
   targets: TransferTarget[];
   toolsDict: Record<string, BaseTool>;
@@ -66,12 +67,38 @@ export async function buildRequest(
     ? { ...parts, contents: contents.map(copyJson) }
     : lendContents(parts, contents);
   appendInstructions(request, instructions);
-  for (const toolset of agent.toolsets) await toolset.processLlmRequest(toolContext, request);
-  for (const tool of Object.values(toolsDict)) {
-    await beginUnder(context.carrier, () => tool.processLlmRequest({ toolContext, llmRequest: request }));
-  }
+  await addTools(agent, context, toolContext, toolsDict, request);
   agent.codeExecutor?.processLlmRequest(request);
   return request;
+}
+
+async function addTools(
+  agent: LlmAgent,
+  { carrier }: InvocationContext,
+  toolContext: Context,
+  toolsDict: StepTools['toolsDict'],
+  llmRequest: LlmRequest,
+): Promise<void> {
+  for (const toolset of agent.toolsets) await toolset.processLlmRequest(toolContext, llmRequest);
+  for (const tool of Object.values(toolsDict))
+    await beginUnder(carrier, () => tool.processLlmRequest({ toolContext, llmRequest }));
+}
+
+/**
+ * Returns the tools of a step whose calls a process makes that has not asked the model. The tools that only a request
+ * has, because a tool or a toolset adds them to it, are found when one of them is called.
+ */
+export async function resolveCalledTools(
+  agent: LlmAgent,
+  context: InvocationContext,
+  calls: readonly FunctionCall[],
+): Promise<StepTools> {
+  const tools = await resolveTools(agent, context);
+  if (calls.every(({ name = '' }) => name in tools.toolsDict)) return tools;
+  const toolContext = new Context(originOf(context), { actions: createEventActions() });
+  const request: LlmRequest = { model: '', contents: [], config: {}, toolsDict: Object.create(null) };
+  await addTools(agent, context, toolContext, tools.toolsDict, request);
+  return { ...tools, toolsDict: { ...tools.toolsDict, ...request.toolsDict } };
 }
 
 /** Returns the global instruction of the root agent, in this process or another. */

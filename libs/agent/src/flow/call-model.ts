@@ -1,4 +1,4 @@
-import { type Event, type EventActions, failSpan } from '@agentmesh/protocol';
+import { type Event, type EventActions, failSpan, type RunConfig } from '@agentmesh/protocol';
 import type { LlmRequest, LlmResponse } from '../base/base-llm.ts';
 import { asList, firstResult } from '../base/callbacks.ts';
 import { Context } from '../base/context.ts';
@@ -16,9 +16,11 @@ import {
   overLimitCode,
 } from '../events/event.ts';
 import { hasData } from '../events/part-data.ts';
+import { isQuestionName } from '../events/question.ts';
 import { answersOf } from '../models/answers/answer.ts';
 import { problemOfArgs } from '../models/answers/call-arguments.ts';
 import { describeFailure } from '../models/http/model-failure.ts';
+import { agreeOnTools, markWithheld, offerOf } from '../prompt/request-tools.ts';
 import { measure } from '../telemetry/measure.ts';
 import { buildRequest, type StepTools } from './build-request.ts';
 import type { LlmAgent } from './llm-agent.ts';
@@ -26,17 +28,23 @@ import { isFrameworkTool } from './next-step.ts';
 import { settleOutput } from './output.ts';
 import { noteAnswer, startModelSpan } from './spans.ts';
 
-/** Calls the agent's model once and yields its answer: pieces as partial events, then the event to commit. */
+/**
+ * Calls the agent's model once and yields its answer: pieces as partial events, then the event to commit.
+ *
+ * @param noteRequest may refuse the request by throwing
+ */
 export async function* callModel(
   agent: LlmAgent,
   context: InvocationContext,
   tools: StepTools,
+  noteRequest: (request: LlmRequest) => void,
 ): AsyncGenerator<Event, void, void> {
   if (compactorsFor(agent, context).length > 0) yield* compactContext(agent, context);
   // All events of a step share the state and the actions that its callbacks write.
   const actions = createEventActions();
   const callbackContext = new Context(originOf(context), { actions });
   const request = await buildRequest(agent, context, callbackContext, tools);
+  const offer = offerOf(request);
   const { pluginManager } = context;
   const beforeModelCallback = asList(agent.beforeModelCallback);
   const afterModelCallback = asList(agent.afterModelCallback);
@@ -47,10 +55,19 @@ export async function* callModel(
       { context: callbackContext, request },
       { callback: 'beforeModelCallback', context: callbackContext },
     ));
+  const stepTools = tools.toolsDict;
+  // The calls of the answer are made with the tools of the request.
+  tools.toolsDict = agreeOnTools(request, offer, context.runConfig);
+  const finish = (response: LlmResponse) => {
+    const event = toEvent(agent, context, tools, response, actions);
+    markWithheld(event, stepTools, tools.toolsDict);
+    return event;
+  };
   if (replacement) {
-    yield toEvent(agent, context, tools, orEmptyResponseError(replacement), actions);
+    yield finish(asReplacement(replacement));
     return;
   }
+  noteRequest(request);
   for await (const { response, failed } of askModel(agent, context, callbackContext, request)) {
     const replaced =
       !failed &&
@@ -60,22 +77,20 @@ export async function* callModel(
           { context: callbackContext, response },
           { callback: 'afterModelCallback', context: callbackContext },
         )));
-    yield toEvent(agent, context, tools, replaced ? orEmptyResponseError(replaced) : response, actions);
+    yield finish(replaced ? asReplacement(replaced, response.partial) : response);
   }
 }
 
 /**
  * Checks a response that a callback returned in place of the model's. A response without content becomes an
- * error, because the agent could not continue from it.
+ * error, because the agent could not continue from it. What replaces a piece is a piece, and what replaces a whole
+ * answer is whole, because an answer is one event.
  */
-function orEmptyResponseError(response: LlmResponse): LlmResponse {
-  const isAnswer = typeof response === 'object' && response !== null;
-  if (
-    isAnswer &&
-    (response.partial || response.errorCode !== undefined || response.content?.parts?.some(hasData))
-  )
-    return response;
-  const { content: _empty, ...rest } = isAnswer ? response : {};
+function asReplacement(response: LlmResponse, partial?: boolean): LlmResponse {
+  const { partial: _partial, ...whole } = typeof response === 'object' ? response : {};
+  if (partial) return { ...whole, partial };
+  if (whole.errorCode !== undefined || whole.content?.parts?.some(hasData)) return whole;
+  const { content: _empty, ...rest } = whole;
   return {
     ...rest,
     errorCode: 'EMPTY_RESPONSE',
@@ -128,7 +143,9 @@ async function* askModel(
         { context, request, error },
         { callback: 'onModelErrorCallback', context },
       ));
-    yield replacement ? { response: replacement } : { response: describeFailure(error), failed: true };
+    yield replacement
+      ? { response: asReplacement(replacement) }
+      : { response: describeFailure(error), failed: true };
   } finally {
     span?.end();
   }
@@ -166,7 +183,7 @@ function toEvent(
     actions,
   });
   if (event.partial || takeCode(agent, context, event)) return event;
-  if (runConfig.pauseOnToolCalls) refuseUnreadableCalls(event);
+  refuseUnansweredCalls(event, runConfig);
   settleOutput(agent, event);
   // The ids of the model are always replaced: some models restart their numbering in every turn, and call ids
   // name results and sessions.
@@ -180,10 +197,17 @@ function toEvent(
   return event;
 }
 
-/** Turns an answer with unreadable calls into an error: a client that makes the calls itself could not tell the model. */
-function refuseUnreadableCalls(event: Event): void {
-  const problems = getFunctionCalls(event).map(({ args }) => problemOfArgs(args));
-  const problem = problems.find((each) => each !== undefined);
+/**
+ * Turns an answer into an error that holds calls which nobody would answer: a question to a person that the framework
+ * did not ask, and an unreadable call that the client makes, who could not tell the model.
+ */
+function refuseUnansweredCalls(event: Event, { pauseOnToolCalls }: RunConfig): void {
+  const calls = getFunctionCalls(event);
+  const question = calls.find(({ name }) => isQuestionName(name))?.name;
+  const problems = pauseOnToolCalls ? calls.map(({ args }) => problemOfArgs(args)) : [];
+  const problem = question
+    ? `the model called ${question}, which is no tool`
+    : problems.find((each) => each !== undefined);
   if (problem === undefined) return;
   delete event.content;
   event.errorCode = 'MALFORMED_FUNCTION_CALL';

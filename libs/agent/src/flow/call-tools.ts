@@ -10,6 +10,7 @@ import { createEvent, createEventActions, hasEffect, mergeEventActions } from '.
 import { interleave, withEmitted } from '../events/interleave.ts';
 import { logIndex } from '../events/log-index.ts';
 import { problemOfArgs } from '../models/answers/call-arguments.ts';
+import { toolsFor } from '../prompt/request-tools.ts';
 import {
   type AskingCall,
   answersTo,
@@ -128,9 +129,10 @@ async function* callOne(
       ...(willContinue !== undefined && { willContinue }),
     },
   });
-  const tool = tools.toolsDict[name];
+  const toolsDict = toolsFor(event, tools.toolsDict);
+  const tool = toolsDict[name];
   if (!tool) {
-    const names = Object.keys(tools.toolsDict).join(', ') || 'none';
+    const names = Object.keys(toolsDict).join(', ') || 'none';
     return { part: respond({ error: `there is no tool "${name}"; the tools are: ${names}` }), actions, call };
   }
   const unreadable = problemOfArgs(call.args);

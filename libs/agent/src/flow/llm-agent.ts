@@ -29,7 +29,7 @@ import { createEvent } from '../events/event.ts';
 import { describeFailure, endsInvocation } from '../models/http/model-failure.ts';
 import { LLMRegistry } from '../models/registry.ts';
 import { isZodObject, showSchema, type ToolParameters } from '../schema/schema.ts';
-import { resolveTools, type StepTools } from './build-request.ts';
+import { resolveCalledTools, resolveTools, type StepTools } from './build-request.ts';
 import {
   callbacksIn,
   callbacksOf,
@@ -39,7 +39,7 @@ import {
   llmAgentOptions,
   type ToolUnion,
 } from './llm-agent-config.ts';
-import { nextStep } from './next-step.ts';
+import { newBasis, nextStep } from './next-step.ts';
 import { StepMemory } from './step-memory.ts';
 import { isFirstTry, takeStep } from './take-step.ts';
 import { remoteError } from './transfer.ts';
@@ -193,7 +193,7 @@ export class LlmAgent extends BaseAgent<LlmAgentConfig> implements LlmCallbacks 
   }
 
   override get hasOwnCode(): boolean {
-    return this.runAsyncImpl !== LlmAgent.prototype.runAsyncImpl;
+    return this.isReplaced(LlmAgent);
   }
 
   get toolsets(): BaseToolset[] {
@@ -231,24 +231,28 @@ export class LlmAgent extends BaseAgent<LlmAgentConfig> implements LlmCallbacks 
     const context = flowRun === 1 ? parent : parent.with({ flowRun });
     const memory = new StepMemory(context);
     let tools: StepTools | undefined;
+    let basis: string | undefined;
+    let hasStepped = false;
     for (;;) {
       await breathe();
       const contexts = memory.contexts();
-      const step = nextStep(contexts.forStep);
+      const step = nextStep(contexts.forStep, hasStepped);
       if (step.kind === 'transfer') context.transferTo = step.to;
       if (step.kind === 'done' || step.kind === 'transfer') return;
+      basis = newBasis(this.name, step, basis);
       // Not earlier: after the last word nothing is left to abort.
       context.abortSignal?.throwIfAborted();
       const earlierTools = tools;
-      tools = step.kind === 'call-tools' && earlierTools ? earlierTools : await resolveTools(this, context);
+      if (step.kind !== 'call-tools') tools = await resolveTools(this, context);
+      else tools ??= await resolveCalledTools(this, context, step.calls);
       const resumed = !earlierTools && !isFirstTry(step, context);
-      let hasStepped = false;
-      for await (const event of takeStep(this, step, contexts, tools, resumed)) {
-        hasStepped ||= !event.partial;
-        memory.note(event);
+      hasStepped = false;
+      for await (const event of takeStep(this, step, memory, contexts, tools, resumed)) {
+        // Not after the yield: the next reader may change the event.
+        hasStepped = memory.note(event) || hasStepped;
         yield event;
       }
-      // The model gave no answer, or all calls are pending: there is no event from which to continue.
+      // All calls are pending: there is no event from which to continue.
       if (!hasStepped || context.endInvocation) return;
     }
   }

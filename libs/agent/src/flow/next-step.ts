@@ -1,4 +1,4 @@
-import type { Event } from '@agentmesh/protocol';
+import { type Event, MeshError } from '@agentmesh/protocol';
 import type { FunctionCall } from '@google/genai';
 import type { BaseAgent } from '../base/base-agent.ts';
 import type { InvocationContext } from '../base/invocation-context.ts';
@@ -14,7 +14,8 @@ import { transferToolName } from './transfer.ts';
 
 /** The next step of an agent, as the log of the invocation decides it. */
 export type Step =
-  | { kind: 'call-model' }
+  /** `behind`: id of the event that the step follows from; undefined when there is none. */
+  | { kind: 'call-model'; behind: string | undefined }
   /** `answered`: a person has answered the questions for which these calls waited. */
   | { kind: 'call-tools'; event: Event; calls: FunctionCall[]; answered?: true }
   | { kind: 'run-code'; event: Event }
@@ -27,20 +28,44 @@ export type WorkStep = Exclude<Step, { kind: 'transfer' | 'done' }>;
 /**
  * Determines the next step from the committed events alone, so any process can continue where another process
  * stopped. Work that has its result in the log is not repeated.
+ *
+ * @param isUnderWay true when this run of the agent has taken a step: then only its own steps count, and copies of
+ * them that user code has made are not the words of another agent
  */
-export function nextStep(context: InvocationContext): Step {
+export function nextStep(context: InvocationContext, isUnderWay = false): Step {
   const { agent } = context;
   const { start, events } = turnOf(context);
   const speaker = handedTo(events) ?? askerOf(start, context);
   if (speaker !== undefined && speaker !== agent.name) return { kind: 'transfer', to: speaker };
   const answered = answeredCalls(context);
   if (answered) return { kind: 'call-tools', ...answered, answered: true };
-  const steps = events.filter((event) => isStep(event) && !isProgress(event) && isOfThisRun(event, context));
+  const isOwnStep = (event: Event) => !isUnderWay || stepAuthor(event) === agent.name;
+  const steps = events.filter(
+    (event) => isStep(event) && !isProgress(event) && isOfThisRun(event, context) && isOwnStep(event),
+  );
   const last = steps.at(-1) ?? start;
   const isOwn = last !== undefined && stepAuthor(last) === agent.name && last !== start;
   if (isOwn && stepMarkOf(last)?.ends) return { kind: 'done' };
-  if (last === undefined) return { kind: 'call-model' };
-  return stepAtCalls(last, context) ?? (isOwn ? stepBehind(last, agent) : { kind: 'call-model' });
+  const modelStep: Step = { kind: 'call-model', behind: last?.id };
+  if (last === undefined) return modelStep;
+  return stepAtCalls(last, context) ?? (isOwn ? stepBehind(last, agent) : modelStep);
+}
+
+/**
+ * Returns what a step follows from, for the comparison with the next step of the same run. A step follows only from
+ * something new: without it the agent would take the same step for ever.
+ *
+ * @throws MeshError `failed_precondition` when the step follows from the same as the step before
+ */
+export function newBasis(agent: string, step: WorkStep, before: string | undefined): string {
+  const calls = step.kind === 'call-tools' ? step.calls.map(({ id }) => id) : [];
+  const basis = JSON.stringify([step.kind, step.kind === 'call-model' ? step.behind : step.event.id, calls]);
+  if (basis !== before) return basis;
+  const what = step.kind === 'call-model' ? 'call its model with the same request' : 'take the same step';
+  throw new MeshError(
+    'failed_precondition',
+    `agent ${agent} would ${what} again, because its last step left no event that it can see: look at the code that changes its events or the session`,
+  );
 }
 
 /**
@@ -60,7 +85,7 @@ function stepAtCalls(last: Event, context: InvocationContext): Step | undefined 
 function stepBehind(last: Event, agent: BaseAgent): Step {
   if (getFunctionCalls(last).length > 0) return { kind: 'done' };
   if (hasOpenCode(agent, last)) return { kind: 'run-code', event: last };
-  return endsTurn(agent, last) ? { kind: 'done' } : { kind: 'call-model' };
+  return endsTurn(agent, last) ? { kind: 'done' } : { kind: 'call-model', behind: last.id };
 }
 
 /**

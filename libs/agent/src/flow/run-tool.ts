@@ -209,13 +209,13 @@ function checkState(context: Context): void {
  * Takes state back that JSON cannot hold, and returns the reasons: the commit of the call's event would fail, and with
  * it the run.
  */
-function dropUnfitState({ actions: { stateDelta } }: Context): unknown[] {
+function dropUnfitState({ actions: { stateDelta }, state }: Context): unknown[] {
   return Object.entries(stateDelta).flatMap(([key, value]) => {
     try {
       toJson(value, `its state ${JSON.stringify(key)}`);
       return [];
     } catch (cause) {
-      delete stateDelta[key];
+      state.takeBack(key);
       // Not the error of `toJson`: the mistake is not one of the model's arguments.
       return [new TypeError(MeshError.from(cause).message, { cause })];
     }

@@ -1,9 +1,11 @@
 import { type Event, toJson } from '@agentmesh/protocol';
+import type { LlmRequest } from '../base/base-llm.ts';
 import type { InvocationContext } from '../base/invocation-context.ts';
 import { changedSince, noteStep } from '../base/note-step.ts';
 import { pathOf, stampPath } from '../events/agent-path.ts';
 import { type LogIndex, logIndex, noteUnread } from '../events/log-index.ts';
 import { endsTurn, isProgress, isStep, setStepMark, stepAuthor, stepMarkOf } from '../journal/step-mark.ts';
+import { assertNotEndless } from '../prompt/not-endless.ts';
 import { type Session, unreadBefore } from '../sessions/session.ts';
 
 /** An event as its agent yielded it. */
@@ -11,6 +13,8 @@ interface Yielded {
   event: Event;
   /** Length of the log when the event was yielded. */
   at: number;
+  /** True when the event is in the log as it was yielded. */
+  isLogged?: boolean;
 }
 
 /** The running agent's contexts for its next step and for its next prompt. */
@@ -20,28 +24,41 @@ export interface StepContexts {
 }
 
 /**
- * Remembers the events that a run of an agent's flow has yielded. User code (plugins, agents with user code)
- * between the agent and the log may drop an event, change it, or yield it under another agent's name. The
- * next step follows from the events as the agent yielded them. A prompt shows the events of the log and the
- * dropped events.
+ * Remembers the events that a run of an agent's flow has yielded. Nobody may commit them (a tool that runs the
+ * agent, a program without a runner), and user code between the agent and the log may drop an event, change it, or
+ * yield it under another agent's name. The next step follows from the events as the agent yielded them. A prompt
+ * shows the events of the log and the events that are not in it.
  */
 export class StepMemory {
   readonly #context: InvocationContext;
   readonly #yielded: Yielded[] = [];
+  #lastRequest: LlmRequest | undefined;
 
   constructor(context: InvocationContext) {
     this.#context = context;
   }
 
-  /** Records an event before other code sees it, and marks its meaning. */
-  note(event: Event): void {
-    const { isFiltered, session, flowRun, path } = this.#context;
-    if (event.partial || !isFiltered) return;
+  /**
+   * Records an event before other code sees it, and marks its meaning for code that may change it. Tells whether the
+   * event is a step, from which another one may follow.
+   */
+  note(event: Event): boolean {
+    if (event.partial) return false;
+    const { isFiltered, session, flowRun, path, agent } = this.#context;
+    const isNewStep = isStep(event) && !isProgress(event);
     if (path !== undefined) stampPath(event, path);
-    if (flowRun > 1) setStepMark(event, { run: flowRun });
-    const ends = isStep(event) && !isProgress(event) ? endsTurn(this.#context.agent, event) : undefined;
-    noteStep(this.#context, event, ends);
+    if (isFiltered) {
+      if (flowRun > 1) setStepMark(event, { run: flowRun });
+      noteStep(this.#context, event, isNewStep ? endsTurn(agent, event) : undefined);
+    }
     this.#yielded.push({ event: JSON.parse(toJson(event, 'the event')), at: session.events.length });
+    return isNewStep;
+  }
+
+  /** Records a request to the model. @throws MeshError `failed_precondition`, see {@link assertNotEndless} */
+  noteRequest(request: LlmRequest): void {
+    assertNotEndless(this.#context, request, this.#lastRequest);
+    this.#lastRequest = request;
   }
 
   contexts(): StepContexts {
@@ -49,7 +66,12 @@ export class StepMemory {
     if (this.#yielded.length === 0 && !context.held) return { forStep: context, forPrompt: context };
     const index = logIndex(context.session.events);
     const missing = inOrder(this.#yielded, index).filter(({ event }) => !index.has(event.id));
-    const changed = this.#yielded.filter(({ event }) => changedSince(event, index.get(event.id)));
+    const changed = this.#yielded.filter((each) => {
+      const logged = each.isLogged ? undefined : index.get(each.event.id);
+      const isChanged = changedSince(each.event, logged);
+      each.isLogged ||= logged !== undefined && !isChanged;
+      return isChanged;
+    });
     // The session copy of a held step holds the originals; the log holds the events as user code of the
     // asking process has changed them.
     const edited = context.held?.edited ?? new Map();

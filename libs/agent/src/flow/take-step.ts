@@ -7,7 +7,7 @@ import { callTools } from './call-tools.ts';
 import { isFirstPart } from './hold-step.ts';
 import type { LlmAgent } from './llm-agent.ts';
 import type { WorkStep } from './next-step.ts';
-import type { StepContexts } from './step-memory.ts';
+import type { StepContexts, StepMemory } from './step-memory.ts';
 
 /**
  * Takes a step of an agent and yields its events.
@@ -17,11 +17,13 @@ import type { StepContexts } from './step-memory.ts';
 export function takeStep(
   agent: LlmAgent,
   step: WorkStep,
+  memory: StepMemory,
   { forStep, forPrompt }: StepContexts,
   tools: StepTools,
   resumed: boolean,
 ): AsyncGenerator<Event, void, void> {
-  if (step.kind === 'call-model') return callModel(agent, forPrompt, tools);
+  if (step.kind === 'call-model')
+    return callModel(agent, forPrompt, tools, (request) => memory.noteRequest(request));
   if (step.kind === 'run-code') return runCode(agent, forStep, step.event);
   return callTools(agent, forStep, { ...step, tools, resumed });
 }

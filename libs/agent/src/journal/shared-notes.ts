@@ -4,6 +4,8 @@ import { HeardEvents } from './heard-events.ts';
 export interface SharedNotes {
   /** By agent: number of times it was told that a limit of the invocation is reached. */
   refusals: Map<string, number>;
+  /** By agent: the counts of its equal model requests, up to this number of the log's last event. */
+  requests: Map<string, { seq: number; counts: Map<string, number> }>;
   /** Ids of events from agents of other processes. The plugins of those processes have already seen them. */
   fromElsewhere: Set<string>;
   /** By event id: the original of an event that user code may change before it is committed. */
@@ -22,5 +24,11 @@ export interface MadeEvent {
 }
 
 export function createNotes(): SharedNotes {
-  return { refusals: new Map(), fromElsewhere: new Set(), made: new Map(), heard: new HeardEvents() };
+  return {
+    refusals: new Map(),
+    requests: new Map(),
+    fromElsewhere: new Set(),
+    made: new Map(),
+    heard: new HeardEvents(),
+  };
 }

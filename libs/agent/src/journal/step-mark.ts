@@ -20,6 +20,8 @@ const stepMarkSchema = z.object({
   run: z.number().int().optional(),
   /** True when user code in a subclass of the agent made the event: it is not a step of the flow. */
   isOwnCode: z.boolean().optional(),
+  /** Names of called tools that the request did not offer: a callback or a tool had removed them. */
+  withheld: z.array(z.string()).optional(),
 });
 export type StepMark = z.infer<typeof stepMarkSchema>;
 

@@ -72,7 +72,7 @@ export async function* assemble(
   try {
     for await (const chunk of chunks) {
       const { response, words } = readAnswer(chunk);
-      last = { response: { ...last.response, ...response }, words: words ?? last.words };
+      last = { response: joined(last.response, response), words: words ?? last.words };
       const news = listOf(response.content?.parts);
       for (const part of news) whole.add(part);
       const text = pieces.next(news.filter((part) => part.text));
@@ -87,6 +87,13 @@ export async function* assemble(
     throw new MeshError('unavailable', `model ${model} has ended its answer in the middle`);
   const response = { ...last.response, content: { role: 'model', parts: whole.parts } };
   yield whole.hasHalfCall ? asAnswer({ ...response, ...halfCall }) : asAnswer(response, last.words);
+}
+
+/** Joins a chunk with those before it. The first reason of a failure counts, whatever comes behind it. */
+function joined(before: LlmResponse, chunk: LlmResponse): LlmResponse {
+  const { finishReason } = before;
+  const isFailure = finishReason !== undefined && finishReason !== FinishReason.STOP;
+  return { ...before, ...chunk, ...(isFailure && { finishReason }) };
 }
 
 const halfCall = {

@@ -33,7 +33,7 @@ describe('the contents of the current turn alone', () => {
     ]);
   });
 
-  it('include the call of an earlier turn that is answered now', () => {
+  it('are those of the turn of a call that is answered now', () => {
     const events = [
       textEvent('user', 'old'),
       calls('me', 'a'),
@@ -41,6 +41,7 @@ describe('the contents of the current turn alone', () => {
       textEvent('me', 'wait'),
     ];
     expect(current(...events, { ...answers('user', 'a'), invocationId: 'e-2' })).toEqual([
+      'old',
       'functionCall',
       'functionResponse',
     ]);
@@ -70,8 +71,8 @@ describe('the contents of a conversation in which an earlier call makes progress
     [
       'behind the outcome that woke the agent',
       [message, outcome, progress],
-      ['functionCall', 'functionResponse'],
-      ['old'],
+      ['old', 'functionCall', 'functionResponse'],
+      [],
     ],
   ])('keep the present turn: %s', (_, events, present, before) => {
     const all = [...earlier, ...events];

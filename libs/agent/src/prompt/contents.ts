@@ -32,18 +32,16 @@ function summaryContent(summary: string): Content {
 }
 
 /**
- * Finds the start of the turn: the last event of another author, or the call that an answer in it belongs to.
+ * Finds the start of the turn: the last event of another author. An answer to a call continues the turn of the call.
  * The search begins at the end, as the log may be long.
  */
 function startOfTurn({ events, agentName, branch, invocationId }: ContentsRequest): number {
   const see = (event: Event) => (isOnBranch(event.branch, branch) ? shownContent(event) : undefined);
   const responsesIn = (event: Event) => getFunctionResponses({ content: see(event) });
-  const lastOther = events.findLastIndex(
-    (event) =>
-      (isFromOther(event, agentName) || (event.author === 'user' && responsesIn(event).length === 0)) &&
-      see(event),
-  );
-  const start = Math.max(lastOther, 0);
+  const startsTurn = (event: Event) =>
+    (isFromOther(event, agentName) || (event.author === 'user' && responsesIn(event).length === 0)) &&
+    see(event) !== undefined;
+  const start = Math.max(events.findLastIndex(startsTurn), 0);
   const ofInvocation = events.slice(start).filter((event) => event.invocationId === invocationId);
   const answered = ofInvocation.flatMap(responsesIn);
   const index = logIndex(events);
@@ -51,5 +49,6 @@ function startOfTurn({ events, agentName, branch, invocationId }: ContentsReques
     answered.map(({ id }) => id),
     (event) => see(event) !== undefined,
   );
-  return callEvent ? Math.min(start, index.positionOf(callEvent.id) ?? start) : start;
+  const at = (callEvent && index.positionOf(callEvent.id)) ?? start;
+  return at < start ? Math.max(events.slice(0, at + 1).findLastIndex(startsTurn), 0) : start;
 }

@@ -2,6 +2,7 @@ import type { Event } from '@agentmesh/protocol';
 import type { Content, Part } from '@google/genai';
 import { hasData, withoutBareParts } from '../events/part-data.ts';
 import { isQuestionName } from '../events/question.ts';
+import { stepAuthor } from '../journal/step-mark.ts';
 
 /**
  * Returns the content that a prompt shows of an event: without the framework's questions to people and their answers.
@@ -24,10 +25,11 @@ function isQuestion({ functionCall, functionResponse }: Part): boolean {
   return isQuestionName(functionCall?.name ?? functionResponse?.name);
 }
 
-/** Tells whether an event comes from another agent. */
+/** Tells whether an event comes from another agent. User code may have put another name on an agent's own event. */
 export function isFromOther(event: Event, agentName: string): event is Event & { author: string } {
   const { author } = event;
-  return author !== undefined && author !== 'user' && author !== agentName;
+  if (author === undefined || author === 'user' || author === agentName) return false;
+  return stepAuthor(event) !== agentName;
 }
 
 /**

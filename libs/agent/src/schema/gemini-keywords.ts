@@ -79,14 +79,22 @@ function inner(key: string, value: unknown): unknown {
 }
 
 /** Vertex AI takes no keyword beside `anyOf`: each alternative gets what holds for all of them. */
-function alone(alternatives: readonly Schema[], { description, nullable, default: usual }: Schema): Schema {
+function alone(
+  alternatives: readonly Schema[],
+  { title, description, nullable, default: usual }: Schema,
+): Schema {
   const words = [description, usual === undefined ? '' : `Default: ${JSON.stringify(usual)}.`].filter(
     Boolean,
   );
   return {
     anyOf: alternatives.map((each) => {
       const all = [each.description, ...words].filter(Boolean).join(' ');
-      return { ...each, ...(all && { description: all }), ...(nullable && { nullable }) };
+      return {
+        ...(title && { title }),
+        ...each,
+        ...(all && { description: all }),
+        ...(nullable && { nullable }),
+      };
     }),
   };
 }

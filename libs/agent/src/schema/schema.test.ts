@@ -21,6 +21,30 @@ describe('a zod schema as models see it', () => {
     });
   });
 
+  it('shows the rest of a tuple, its optional members, and titles', () => {
+    const schema = z.object({
+      rest: z.tuple([z.string()], z.number()),
+      optional: z.tuple([z.string(), z.string().optional()]),
+      none: z.tuple([]),
+      titled: z.string().meta({ title: 'A title' }),
+      either: z.union([z.string(), z.number()]).meta({ title: 'Either' }),
+    });
+    const [text, number] = [{ type: 'STRING' }, { type: 'NUMBER' }];
+    const any = { anyOf: [text, number, { type: 'BOOLEAN' }] };
+    expect(zodToSchema(schema).properties).toEqual({
+      rest: { type: 'ARRAY', minItems: '1', items: { anyOf: [text, number] } },
+      optional: { type: 'ARRAY', minItems: '1', maxItems: '2', items: text },
+      none: { type: 'ARRAY', maxItems: '0', items: any },
+      titled: { ...text, title: 'A title' },
+      either: {
+        anyOf: [
+          { ...text, title: 'Either' },
+          { ...number, title: 'Either' },
+        ],
+      },
+    });
+  });
+
   it('holds parts with an id in their place', () => {
     const street = z.string().meta({ id: 'Street', description: 'with its number' });
     const address = z.object({ street }).meta({ id: 'Address', description: 'a place' });

@@ -36,6 +36,7 @@ function toSchema(source: JsonSchema, at: References): Schema {
     ? fromAlternatives(alternatives as JsonSchema[], references)
     : fromType(json, references);
   for (const part of (json.allOf ?? []) as JsonSchema[]) addPart(schema, toSchema(part, references));
+  if (json.title !== undefined) schema.title = json.title;
   if (json.description !== undefined) note(schema, json.description);
   if (json.default !== undefined) schema.default = json.default;
   return schema;
@@ -78,7 +79,7 @@ function fromType(json: JsonSchema, at: References): Schema {
   if (others.length > 0 && others.length < known.length) schema.nullable = true;
   if (isRecordSchema(json)) return fromRecord(json, at);
   addLimits(schema, json);
-  if (json.prefixItems) addTuple(schema, json.prefixItems as JsonSchema[], at);
+  if (json.prefixItems) schema.items = membersOf(json, at);
   else if (type === Type.ARRAY) schema.items = toSchema(itemsOf(json), at);
   if (json.properties) addProperties(schema, json, at);
   return schema;
@@ -141,9 +142,13 @@ function addLimits(schema: Schema, json: JsonSchema): void {
   }
 }
 
-function addTuple(schema: Schema, parts: JsonSchema[], at: References): void {
-  const schemas = distinct(parts.map((each) => toSchema(each, at)));
-  schema.items = schemas.length === 1 && schemas[0] ? schemas[0] : { anyOf: schemas };
-  schema.minItems = String(parts.length);
-  schema.maxItems = String(parts.length);
+/** Returns what any member of a tuple may be. Its limits say how many members there are. */
+function membersOf({ prefixItems, items: rest }: JsonSchema, at: References): Schema {
+  const members = [
+    ...(prefixItems as JsonSchema[]),
+    ...(typeof rest === 'object' ? [rest as JsonSchema] : []),
+  ];
+  const schemas = distinct(members.map((each) => toSchema(each, at)));
+  if (schemas.length === 0) return { ...anyValue };
+  return schemas.length === 1 && schemas[0] ? schemas[0] : { anyOf: schemas };
 }

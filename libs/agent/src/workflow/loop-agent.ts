@@ -37,7 +37,7 @@ export class LoopAgent extends BaseAgent<LoopAgentConfig> {
   }
 
   override get hasOwnCode(): boolean {
-    return this.runAsyncImpl !== LoopAgent.prototype.runAsyncImpl;
+    return this.isReplaced(LoopAgent);
   }
 
   protected override async *runAsyncImpl(context: InvocationContext): AsyncGenerator<Event, void, void> {

@@ -23,7 +23,7 @@ export class ParallelAgent extends BaseAgent {
   }
 
   override get hasOwnCode(): boolean {
-    return this.runAsyncImpl !== ParallelAgent.prototype.runAsyncImpl;
+    return this.isReplaced(ParallelAgent);
   }
 
   protected override async *runAsyncImpl(context: InvocationContext): AsyncGenerator<Event, void, void> {

@@ -58,7 +58,7 @@ export class RoutedAgent extends BaseAgent<RoutedAgentConfig> {
   }
 
   override get hasOwnCode(): boolean {
-    return this.runAsyncImpl !== RoutedAgent.prototype.runAsyncImpl;
+    return this.isReplaced(RoutedAgent);
   }
 
   /**

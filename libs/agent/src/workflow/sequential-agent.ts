@@ -23,7 +23,7 @@ export class SequentialAgent extends BaseAgent {
   }
 
   override get hasOwnCode(): boolean {
-    return this.runAsyncImpl !== SequentialAgent.prototype.runAsyncImpl;
+    return this.isReplaced(SequentialAgent);
   }
 
   protected override async *runAsyncImpl(context: InvocationContext): AsyncGenerator<Event, void, void> {

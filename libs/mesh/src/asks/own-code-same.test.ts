@@ -15,6 +15,7 @@ import {
   type RunConfig,
   stringifyContent,
 } from '@agentmesh/agent';
+import type { Part } from '@google/genai';
 import { describe, expect, it } from 'vitest';
 import { startRun } from '../client/start-run.ts';
 import { brief, calls, memoryMesh, ScriptedLlm, says } from '../harness.fixture.ts';
@@ -43,6 +44,10 @@ interface Program {
   runConfig?: Partial<RunConfig>;
   /** The user's answer to the first open call. */
   answer?: Record<string, unknown>;
+  /** The last event of the log. */
+  ends?: string;
+  /** Text that no event of the log has. */
+  never?: RegExp;
 }
 
 const message = (text: string) => ({ role: 'user', parts: [{ text }] });
@@ -111,6 +116,22 @@ class Failing extends BaseLlm {
   }
 }
 
+/** Answers the first request by several complete responses. */
+class Several extends BaseLlm {
+  readonly #parts: Part[][];
+
+  constructor(...parts: Part[][]) {
+    super({ model: 'several' });
+    this.#parts = parts;
+  }
+
+  override async *generateContentAsync({ contents }: LlmRequest): AsyncGenerator<LlmResponse, void, void> {
+    const isAnswered = contents.at(-1)?.parts?.some(({ functionResponse }) => functionResponse);
+    for (const parts of isAnswered ? [says('done')] : this.#parts)
+      yield { content: { role: 'model', parts } };
+  }
+}
+
 const all: Pass = (event) => event;
 const words: Pass = (event) => (stringifyContent(event) ? event : undefined);
 const loud: Pass = (event) =>
@@ -136,6 +157,36 @@ const programs: Record<string, Program> = {
         ],
       }),
     pass: loud,
+  },
+  ...Object.fromEntries(
+    [
+      [calls('one'), calls('two')],
+      [calls('one'), says('wait')],
+      [says('wait'), calls('one')],
+    ].map((parts, index): [string, Program] => [
+      `a model with several complete responses: ${index + 1}`,
+      {
+        child: () =>
+          new LlmAgent({ name: 'child', model: new Several(...parts), tools: [note('one'), note('two')] }),
+        pass: all,
+        ends: 'child: done',
+      },
+    ]),
+  ),
+  'a tool that a callback removes from the request': {
+    child: () =>
+      new LlmAgent({
+        name: 'child',
+        model: new ScriptedLlm(calls('one'), says('done')),
+        tools: [note('one'), note('two')],
+        beforeModelCallback: ({ request }) => {
+          delete request.toolsDict.one;
+          return undefined;
+        },
+      }),
+    pass: all,
+    ends: 'child: done',
+    never: /noted/,
   },
   'a model that fails': {
     child: () => new LlmAgent({ name: 'child', model: new Failing() }),
@@ -197,5 +248,7 @@ describe('user code above a remote agent does the same as in one process', () =>
     const there = await onTheMesh(program);
     expect(there).toEqual(here);
     expect(here.log.length).toBeGreaterThan(0);
+    if (program.ends) expect(here.log.at(-1)).toBe(program.ends);
+    if (program.never) expect(here.log.join()).not.toMatch(program.never);
   });
 });

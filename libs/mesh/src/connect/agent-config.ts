@@ -1,6 +1,7 @@
-import { AgentTool, type BaseAgent, LlmAgent } from '@agentmesh/agent';
+import type { BaseAgent } from '@agentmesh/agent';
 import { MeshError } from '@agentmesh/protocol';
 import { type Config, type Logger, oneOf, variable } from '@agentmesh/service';
+import { modelsOf } from '../serve/models-of.ts';
 
 /** The variables of an agent's process, beside the variables of every service. */
 export const agentConfig = {
@@ -24,7 +25,7 @@ export function assertModels(agent: BaseAgent, { model }: Config<typeof agentCon
       'MESH_MODEL=scripted needs a scripted model, whose address is GOOGLE_GEMINI_BASE_URL: npm start and npm run demo start one for each agent with a script; unset MESH_MODEL to ask the model itself',
     );
   }
-  const problems = new Set(keyProblemsOf(agent));
+  const problems = new Set(modelsOf(agent).flatMap((llm) => llm.keyProblems()));
   if (problems.size > 0) {
     throw new MeshError(
       'failed_precondition',
@@ -32,20 +33,4 @@ export function assertModels(agent: BaseAgent, { model }: Config<typeof agentCon
     );
   }
   if (model === 'scripted') log.info({ model }, 'answers come from a script, not from a model');
-}
-
-/**
- * Collects the problems of every model in a tree of agents, and of the models of agents that are used as
- * tools.
- */
-function keyProblemsOf(agent: BaseAgent): string[] {
-  return [...agent.tree()].flatMap((each) => {
-    if (!(each instanceof LlmAgent)) return [];
-    const ofTools = each.tools.flatMap((tool) =>
-      tool instanceof AgentTool ? keyProblemsOf(tool.agent) : [],
-    );
-    // An agent with user code may do without a model.
-    const modelLess = each.hasOwnCode && each.model === undefined;
-    return [...(modelLess ? [] : each.llm.keyProblems()), ...ofTools];
-  });
 }

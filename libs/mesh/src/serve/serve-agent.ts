@@ -32,6 +32,7 @@ import { handleRun } from '../runs/handle-run.ts';
 import { defaultSweepMs, startSweeper } from '../runs/run-queue.ts';
 import { consumeRuns } from './consume-runs.ts';
 import { keepCard } from './keep-card.ts';
+import { modelsOf } from './models-of.ts';
 import { takeGhosts } from './take-ghosts.ts';
 
 export interface ServeAgentOptions extends InvocationServices {
@@ -74,7 +75,7 @@ export const serveAgentOptions: OptionNames<ServeAgentOptions> = {
  * agent; they share the work.
  *
  * @throws MeshError `failed_precondition` when another agent is the root of the same app; `invalid_argument`
- * for an unknown option, and for a global instruction that cannot be sent to the agents in other processes;
+ * for an unknown option, for an agent without a model, and for a global instruction that cannot be sent to the agents in other processes;
  * `unavailable` when NATS does not give the cards of the mesh
  */
 export async function serveAgent(
@@ -95,6 +96,7 @@ export async function serveAgent(
     ...services
   } = options;
   assertSharedInstruction(agent);
+  modelsOf(agent);
   // A run must not find its sub-agents absent because nobody has read their cards.
   await untilCardsAreRead(mesh, readCardsMs);
   await assertOnlyRoot(mesh, agent, app, () => true);

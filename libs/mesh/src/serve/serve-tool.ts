@@ -1,10 +1,11 @@
-import type { BaseTool, InvocationServices } from '@agentmesh/agent';
+import { BaseTool, type InvocationServices } from '@agentmesh/agent';
 import { invocationServiceNames, withEmitted } from '@agentmesh/agent/internal';
 import type { IncomingRequest, Started } from '@agentmesh/bus';
 import {
   assertOptions,
   type CardInput,
   type Frame,
+  MeshError,
   type OptionNames,
   type ToolCall,
   type ToolResult,
@@ -73,7 +74,7 @@ const heldPerCall = 2;
  * share the calls. The calls of a long-running tool are jobs in a queue: jobs outlive the process that works
  * on them, and the run of the calling agent.
  *
- * @throws MeshError `invalid_argument` for an unknown option
+ * @throws MeshError `invalid_argument` for an unknown option, and for a tool with a `processLlmRequest` of its own
  */
 export async function serveTool(
   mesh: Mesh,
@@ -81,6 +82,7 @@ export async function serveTool(
   options: ServeToolOptions = {},
 ): Promise<Started> {
   assertOptions(`serveTool ${tool.name}`, options, serveToolOptions);
+  assertServable(tool);
   const {
     version = '0.0.0',
     maxInFlight = 64,
@@ -155,6 +157,15 @@ export async function serveTool(
       await cancellations.stop();
     },
   };
+}
+
+/** Refuses a tool that would have to see the requests of the agents in other processes. */
+function assertServable(tool: BaseTool): void {
+  if (tool.processLlmRequest === BaseTool.prototype.processLlmRequest) return;
+  throw new MeshError(
+    'invalid_argument',
+    `tool ${tool.name} has a processLlmRequest of its own, which no agent in another process calls: give the tool to its agent (tools: [...]), or serve a tool without it`,
+  );
 }
 
 /** The data that the handlers of a tool need. */

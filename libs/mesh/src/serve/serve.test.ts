@@ -341,7 +341,7 @@ describe('a tool in a process of its own', () => {
     });
     const { events } = await (await world.chat('app')).say('go');
     expect(events.map(brief)[1]).toMatch(/missing parameter \\"b\\"/);
-    expect(events.map(brief)[3]).toMatch(/tool gone failed: .*/);
+    expect(events.map(brief)[3]).toMatch(/there is no tool \\"gone\\"; the tools are: add/);
     expect(events.map(brief).at(-1)).toBe('solo: ok');
   });
 

@@ -9,8 +9,9 @@ import { checkArgs, problemOfArgs } from './call-arguments.ts';
 const wholeReasons: readonly string[] = [FinishReason.STOP, FinishReason.FINISH_REASON_UNSPECIFIED];
 
 /**
- * Asks a model, and checks what it answers: each complete response is an answer or an error with a code. A model
- * that ends without a complete response has answered nothing.
+ * Asks a model, and checks what it answers: yields the pieces, and then one answer or error with a code. A model
+ * that ends without a complete response has answered nothing. Several complete responses are one answer: each of
+ * them may hold words and calls, and one event is committed or lost as a whole.
  */
 export async function* answersOf(
   llm: BaseLlm,
@@ -18,12 +19,42 @@ export async function* answersOf(
   stream: boolean,
   signal: AbortSignal | undefined,
 ): AsyncGenerator<LlmResponse, void, void> {
-  let isComplete = false;
+  let whole: LlmResponse | undefined;
   for await (const response of llm.generateContentAsync(request, stream, signal)) {
-    isComplete ||= !response?.partial;
-    yield asAnswer(response);
+    if (response?.partial) yield response;
+    else whole = whole ? join(whole, response) : response;
   }
-  if (!isComplete) yield asAnswer({});
+  yield asAnswer(whole);
+}
+
+/** Joins two complete responses of one answer. What only one response can say (the usage, for example), the later one says. */
+function join(earlier: LlmResponse, later: LlmResponse | undefined): LlmResponse {
+  const { finishReason } = earlier;
+  const given = Object.entries(later ?? {}).filter(([, value]) => value !== undefined);
+  const parts = partsOf(earlier);
+  const calls = new Set(parts.flatMap(callKey));
+  const more = partsOf(later).filter((part) => !callKey(part).some((key) => calls.has(key)));
+  return {
+    ...earlier,
+    ...Object.fromEntries(given),
+    content: { ...earlier.content, ...later?.content, parts: [...parts, ...more] },
+    ...(!isWholeReason(finishReason) && { finishReason }),
+  };
+}
+
+function partsOf(response: LlmResponse | undefined): Part[] {
+  const parts = response?.content?.parts;
+  return Array.isArray(parts) ? parts : [];
+}
+
+/** Returns the key by which a call is known that a model repeats: a summary of its answer may hold it again. */
+function callKey(part: Part | undefined): string[] {
+  const call = part?.functionCall;
+  return call?.id === undefined ? [] : [JSON.stringify([call.id, call.name, call.args])];
+}
+
+function isWholeReason(reason: LlmResponse['finishReason']): boolean {
+  return reason === undefined || wholeReasons.includes(reason);
 }
 
 /**
@@ -37,12 +68,12 @@ export function asAnswer(response: LlmResponse | undefined, words?: string): Llm
   if (response?.partial) return response;
   const { content, ...rest } = wellFormed(response ?? {});
   if (rest.errorCode !== undefined) return { ...rest, errorMessage: rest.errorMessage ?? rest.errorCode };
-  const parts = cleanParts(Array.isArray(content?.parts) ? content.parts : []);
+  const parts = cleanParts(partsOf(response && { content }));
   const calls = parts.filter(({ functionCall }) => functionCall);
   const isNameless = calls.some(({ functionCall }) => !functionCall?.name);
   const says = parts.some(saysSomething);
   const { finishReason: reason } = rest;
-  const isWhole = reason === undefined || wholeReasons.includes(reason);
+  const isWhole = isWholeReason(reason);
   const isCut = reason === FinishReason.MAX_TOKENS && calls.length === 0;
   if (says && !isNameless && (isWhole || isCut))
     return { ...rest, content: { role: 'model', ...content, parts: [...parts] } };
@@ -50,7 +81,7 @@ export function asAnswer(response: LlmResponse | undefined, words?: string): Llm
     return failed(rest, 'MALFORMED_FUNCTION_CALL', 'the model called a function without a name');
   if (isWhole) return failed(rest, 'EMPTY_RESPONSE', words ?? emptyWords(parts));
   const where = says ? 'within its answer' : 'without an answer';
-  return failed(rest, reason, words ?? `the model stopped ${where}: ${reason}`);
+  return failed(rest, String(reason), words ?? `the model stopped ${where}: ${reason}`);
 }
 
 function cleanParts(parts: readonly Part[]): readonly Part[] {
