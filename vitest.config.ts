@@ -9,8 +9,6 @@ const packages = 'test/packages/**/*.test.ts';
 const simulation = 'test/sim/**/!(*.int|*.long).test.ts';
 /** Tests of the repository itself, which need no server. */
 const ofRepository = 'test/{architecture,rooms,docs,tiers/times}.test.ts';
-/** Tests with servers that need a process of their own: they count its timers, or its instruments of OpenTelemetry. */
-const alone = ['libs/mesh/src/client/follow-abort.int.test.ts', 'libs/mesh/src/mesh/metrics.int.test.ts'];
 const never = ['**/node_modules/**'];
 const limits = { testTimeout: 60_000, hookTimeout: 60_000 };
 
@@ -43,13 +41,11 @@ export default defineConfig({
       {
         test: {
           name: 'integration',
-          isolate: false,
           include: ['**/*.int.test.ts', 'test/**/*.test.ts'],
-          exclude: [...never, slow, long, simulation, ofRepository, ...alone],
+          exclude: [...never, slow, long, simulation, ofRepository],
           ...limits,
         },
       },
-      { test: { name: 'alone', include: alone, exclude: never, ...limits } },
       {
         test: {
           name: 'long',

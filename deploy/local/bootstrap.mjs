@@ -13,7 +13,7 @@ const { node, bin } = tools(root);
 /** The option of `npm test` that writes the times of the tiers into CONTRIBUTING.md. */
 const writeTimes = '--write-times';
 /** The projects of vitest that `npm test` runs. The others belong to `npm run test:long`. */
-const tiers = ['unit', 'slow', 'simulation', 'integration', 'alone'];
+const tiers = ['unit', 'slow', 'simulation', 'integration'];
 
 /**
  * The commands. `servers` is none, local (programs or Docker, which tests stop and kill), or any (also the

@@ -24,7 +24,7 @@ export const parts: readonly Part[] = [
   {
     name: 'files',
     meaning: 'the long test files, and every kind of server and form of accounts in the others',
-    programs: [vitest('--project', 'long'), vitest('--project', 'integration', '--project', 'alone')],
+    programs: [vitest('--project', 'long'), vitest('--project', 'integration')],
     env: longTier,
   },
   {
@@ -87,6 +87,6 @@ export function serversPart(nats: string, redis: string, names: string): Part {
 
 /** Returns the part that runs one test file as the long tests do. */
 export function filePart(file: string): Part {
-  const projects = ['long', 'packages', 'integration', 'alone'].flatMap((name) => ['--project', name]);
+  const projects = ['long', 'packages', 'integration'].flatMap((name) => ['--project', name]);
   return { name: file, meaning: 'one file', programs: [vitest(...projects, file)], env: longTier };
 }

@@ -12,7 +12,7 @@ const shown = 20;
 const seconds = (ms: number) => `${(ms / 1_000).toFixed(1)} s`;
 
 /** The tiers whose files must be fast: those of `npm test`. */
-const fastTiers = ['unit', 'slow', 'simulation', 'integration', 'alone'];
+const fastTiers = ['unit', 'slow', 'simulation', 'integration'];
 
 /**
  * Returns the lines for the end of a run: the slowest files, the time of each tier, and the slow files for which
