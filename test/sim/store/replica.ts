@@ -17,7 +17,7 @@ export class Replica {
   readonly #server: SmallRedis;
   readonly #world: World;
   readonly #options: ReplicaOptions;
-  /** What waits for the promotion; undefined while the replica is in step. */
+  /** The callers that wait for the promotion; undefined while the replica is in step. */
   #waiting: (() => void)[] | undefined;
 
   constructor(server: SmallRedis, world: World, options: ReplicaOptions) {

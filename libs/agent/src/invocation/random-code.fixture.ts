@@ -15,7 +15,7 @@ import { ParallelAgent } from '../workflow/parallel-agent.ts';
 import { SequentialAgent } from '../workflow/sequential-agent.ts';
 import { Dice, mostModelCalls, OddLlm } from './random-model.fixture.ts';
 
-/** What a program has done. */
+/** The record of a program. */
 interface World {
   dice: Dice;
   modelCalls: number;

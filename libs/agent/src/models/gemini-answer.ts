@@ -79,7 +79,7 @@ export async function* assemble(
       if (text.length > 0) yield { ...response, content: { role: 'model', parts: text }, partial: true };
     }
   } catch (error) {
-    // What comes after the end of the answer cannot make it half.
+    // A failure after the end of the answer cannot make it half.
     if (last.response.finishReason === undefined) throw error;
   }
   const { finishReason, errorCode } = last.response;

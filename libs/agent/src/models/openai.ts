@@ -122,7 +122,7 @@ async function* assemble(
       if (parts.length > 0) yield { content: { role: 'model', parts }, partial: true, ...answer.version };
     }
   } catch (error) {
-    // What comes after the end of the answer cannot make it half.
+    // A failure after the end of the answer cannot make it half.
     if (!answer.hasEnded || signal?.aborted) throw error;
   }
   if (!answer.hasEnded && !answer.isEmpty)

@@ -29,7 +29,7 @@ export interface ModelKind {
   dialects: readonly Dialect[];
   /** A clean stream of a text and a call, in pieces. */
   stream: readonly object[];
-  /** What ends a clean stream. */
+  /** The end of a clean stream. */
   end: string;
   clean(words: string, isStream: boolean): WireAnswer;
   make(url: string): BaseLlm;
@@ -72,7 +72,7 @@ export async function startFirstRude(
   return await startRudeServer((request) => (request.call === 1 ? rude(request) : strictly(kind, request)));
 }
 
-/** What came of two messages of a person to an agent with one tool. */
+/** The outcome of two messages of a person to an agent with one tool. */
 export interface Outcome {
   /** The committed events of the first message. */
   first: Event[];

@@ -7,7 +7,7 @@ import { setStepMark, stepMarkOf } from '../journal/step-mark.ts';
 
 type ToolsDict = Record<string, BaseTool>;
 
-/** What a request offers to the model before callbacks have changed it. */
+/** The tools that a request offers to the model before callbacks have changed it. */
 export interface Offer {
   toolsDict: ToolsDict;
   /** The names of the declared functions. */

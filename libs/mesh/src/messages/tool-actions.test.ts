@@ -1,7 +1,7 @@
 import { createEventActions } from '@agentmesh/agent';
 import type { EventActions } from '@agentmesh/protocol';
 import { describe, expect, it } from 'vitest';
-import { sortActions } from './tool-actions.ts';
+import { readWrites, sortActions } from './tool-actions.ts';
 
 const rights = { callId: 'c1', writes: [], asksSignIn: false } as const;
 const sort = (actions: object, more: Partial<Parameters<typeof sortActions>[1]> = {}) =>
@@ -44,4 +44,8 @@ describe('the actions of a remote tool', () => {
     const requestedAuthConfigs = { c1: { credentialKey: 'k' } };
     expect(sort({ requestedAuthConfigs }, { asksSignIn: true }).own).toMatchObject({ requestedAuthConfigs });
   });
+});
+
+it.each([['users'], [['user:']], ['user'], [[1]]])('refuses the scopes %j', (writes) => {
+  expect(() => readWrites('remoteTool pay', writes as never)).toThrow('remoteTool pay: writes is');
 });

@@ -1,10 +1,20 @@
 import { scopeOf } from '@agentmesh/agent/internal';
-import type { EventActions } from '@agentmesh/protocol';
+import { type EventActions, MeshError } from '@agentmesh/protocol';
 
 /** The scopes of state that reach beyond a session. */
 export type SharedScope = 'user' | 'app';
+const sharedScopes: readonly unknown[] = ['user', 'app'] satisfies SharedScope[];
 
-/** What an agent lets a remote tool do. */
+/** Checks the option `writes`. @throws MeshError `invalid_argument` for anything but shared scopes */
+export function readWrites(what: string, writes: readonly SharedScope[] = []): readonly SharedScope[] {
+  if (Array.isArray(writes) && writes.every((each) => sharedScopes.includes(each))) return writes;
+  throw new MeshError(
+    'invalid_argument',
+    `${what}: writes is ${JSON.stringify(writes)}; give a list of 'user' and 'app'`,
+  );
+}
+
+/** The rights that an agent gives to a remote tool. */
 export interface ToolRights {
   callId: string;
   /** The scopes that the tool may write, beside the session's. */

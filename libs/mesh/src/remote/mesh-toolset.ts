@@ -2,7 +2,7 @@ import { type BaseTool, BaseToolset, type ReadonlyContext, type ToolPredicate } 
 import { assertOptions, MeshError, type OptionNames } from '@agentmesh/protocol';
 import { toolCards } from '../mesh/cards.ts';
 import type { Mesh } from '../mesh/mesh.ts';
-import type { SharedScope } from '../messages/tool-actions.ts';
+import { readWrites, type SharedScope } from '../messages/tool-actions.ts';
 import { meshBinding } from './mesh-binding.ts';
 import { RemoteTool } from './remote-tool.ts';
 
@@ -38,10 +38,10 @@ export class MeshToolset extends BaseToolset {
   /** Makes a toolset. @throws MeshError `invalid_argument` for an unknown option, or without a name */
   constructor(options: MeshToolsetOptions) {
     assertOptions('a MeshToolset', options ?? null, optionNames, { isOpen: new.target !== MeshToolset });
-    const { names = [], toolFilter, prefix, writes = [] } = options;
+    const { names = [], toolFilter, prefix, writes } = options;
     super(toolFilter, prefix);
     this.names = [names].flat();
-    this.writes = writes;
+    this.writes = readWrites('a MeshToolset', writes);
     if (this.names.length === 0) {
       throw new MeshError('invalid_argument', 'a MeshToolset needs the names of its tools; "*" for all');
     }

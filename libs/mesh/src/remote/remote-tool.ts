@@ -20,7 +20,7 @@ import { toolCard } from '../mesh/cards.ts';
 import type { Mesh } from '../mesh/mesh.ts';
 import { auditActions } from '../messages/audit.ts';
 import { hopHeaders } from '../messages/carrier.ts';
-import { type SharedScope, sortActions } from '../messages/tool-actions.ts';
+import { readWrites, type SharedScope, sortActions } from '../messages/tool-actions.ts';
 import { callService, isUnanswered } from './call-service.ts';
 import { meshBinding } from './mesh-binding.ts';
 
@@ -45,11 +45,11 @@ export class RemoteTool extends BaseTool {
   /** The scopes of state that the tool may write, beside the session's. */
   readonly writes: readonly SharedScope[];
 
-  /** Makes the tool. @throws MeshError `invalid_argument` for an unknown option */
+  /** Makes the tool. @throws MeshError `invalid_argument` for an unknown option or scope */
   constructor(name: string, options: RemoteToolOptions = {}) {
     super({ name, description: '' });
     assertOptions(`remoteTool ${name}`, options, optionNames);
-    this.writes = options.writes ?? [];
+    this.writes = readWrites(`remoteTool ${name}`, options.writes);
   }
 
   override get description(): string {

@@ -1,6 +1,6 @@
 import type { WireAnswer } from './rude-server.ts';
 
-/** What a client must make of an answer. */
+/** The outcome that a client must make of an answer. */
 export type Reading =
   | { kind: 'text'; text: string }
   /** Calls of the tool `note`, by the value of their argument `x`. */

@@ -12,7 +12,7 @@ interface ChatCall {
   index: number | undefined;
   name: string;
   args: string;
-  /** What the server wants back with the call: Gemini's signatures behind OpenAI's interface. */
+  /** The fields that the server wants back with the call: Gemini's signatures behind OpenAI's interface. */
   extra: Fields | undefined;
 }
 

@@ -1,4 +1,4 @@
-/** What a server says about an error, in Google's form, which also holds the fields of OpenAI's. */
+/** The words of a server about an error, in Google's form, which also holds the fields of OpenAI's. */
 export interface ErrorBody {
   message: string;
   code?: unknown;

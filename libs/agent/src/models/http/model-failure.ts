@@ -1,7 +1,7 @@
 import { MeshError } from '@agentmesh/protocol';
 import { type ErrorBody, isRecord, readErrorBody } from './error-body.ts';
 
-/** What a failed request to a model tells. */
+/** The status and the words of a failed request to a model. */
 export interface ModelFailure {
   /** The status of HTTP; undefined when there was no answer. */
   status: number | undefined;
