@@ -9,6 +9,7 @@ export { checkAsk } from './agent-tool/agent-tool.ts';
 export { openSession } from './agent-tool/child-session.ts';
 export { artifactsOfSession } from './agent-tool/forward-artifacts.ts';
 export { forwardEvents } from './agent-tool/forward-events.ts';
+export { stateForAsk } from './agent-tool/shared-state.ts';
 export type { ArtifactOwner, OwnedFile, StoredVersion } from './artifacts/base-artifact-service.ts';
 export { artifactUri, fileOf, versionInfo } from './artifacts/base-artifact-service.ts';
 export { bytesOf, streamOf } from './artifacts/byte-stream.ts';

@@ -32,6 +32,7 @@ import { type AgentAnswer, type OpenCall, readAnswer } from './agent-answer.ts';
 import { openSession } from './child-session.ts';
 import { forwardArtifacts } from './forward-artifacts.ts';
 import { forwardEvents } from './forward-events.ts';
+import { stateForAsk, takeOver } from './shared-state.ts';
 
 /** An agent that handles asks itself, as a remote agent does. It checks the input itself. */
 export interface Askable {
@@ -199,21 +200,6 @@ function isAskable(agent: BaseAgent): agent is BaseAgent & Askable {
 }
 
 /**
- * Takes an agent's state changes and files over into the caller's next event. The agent's changes of shared
- * scopes and of `temp:` are committed already and only become visible here. Writing them again could
- * overwrite a newer value of another session.
- */
-async function takeOver({ stateDelta, artifactDelta }: AgentAnswer, context: Context): Promise<void> {
-  const { state, actions, invocationContext } = context;
-  state.update(pickScopes(stateDelta, ['session']));
-  Object.assign(actions.artifactDelta, artifactDelta);
-  if (!invocationContext) return;
-  const { session, sessionService, ref } = invocationContext;
-  const { temp } = await sessionService.invocations.get(ref);
-  Object.assign(session.state, pickScopes(stateDelta, ['app', 'user']), temp);
-}
-
-/**
  * Asks an agent of this process, in the child session of the call. The answer is read from that session, so a
  * call that runs again after a crash gets the answer that is already there.
  */
@@ -228,11 +214,12 @@ async function askHere(agent: BaseAgent, message: Content, toolContext: Context)
   const { sessionService, invocationId, runConfig, carrier, pluginManager, observe, transfers } = context;
   const artifactService = forwardArtifacts(context);
   const { abortSignal = context.abortSignal, functionCallId = newFunctionCallId() } = toolContext;
+  const state = stateForAsk(toolContext);
   const session = await openSession(sessionService, {
     appName: toolContext.appName,
     userId: toolContext.userId,
     sessionId: functionCallId,
-    state: pickScopes(toolContext.state.toRecord(), ['session']),
+    state,
   });
   const answer = answerToQuestion(session.events, toolContext);
   const { attempt } = context;
@@ -246,6 +233,7 @@ async function askHere(agent: BaseAgent, message: Content, toolContext: Context)
     isAsked: true,
     isChecked: answer !== undefined,
     newMessage: answer ?? message,
+    stateDelta: pickScopes(state, ['temp']),
     runConfig,
     carrier: span?.carrier ?? carrier,
     pluginManager,

@@ -3,6 +3,7 @@ import { stampPath } from '../events/agent-path.ts';
 import { breathe } from '../events/breathe.ts';
 import { overLimitCode } from '../events/event.ts';
 import { logIndex } from '../events/log-index.ts';
+import { noteState } from '../journal/direct-writes.ts';
 import { identify } from '../journal/heard-events.ts';
 import { isRunOver, journalOf, turnOf } from '../journal/journal.ts';
 import { setStepMark } from '../journal/step-mark.ts';
@@ -209,7 +210,7 @@ export abstract class BaseAgent<C extends BaseAgentConfig = BaseAgentConfig> {
     }
   }
 
-  /** The agent that a run, an ask or a runner began with has its span already, and a remote agent has it elsewhere. */
+  /** The agent with which a run began has its span already, and a remote agent has it elsewhere. */
   #startSpan(parent: InvocationContext): AgentSpan | undefined {
     return parent.agent === this || this.isRemote ? undefined : startAgentSpan(this.name, parent);
   }
@@ -226,8 +227,7 @@ export abstract class BaseAgent<C extends BaseAgentConfig = BaseAgentConfig> {
     const { path, invocationId } = context;
     if (path !== undefined) stampPath(event, path);
     event.author ||= this.name;
-    // An event belongs to the invocation that commits it, even if user code took the event from another
-    // invocation.
+    // It differs for an event that user code took from another invocation.
     if (event.invocationId !== invocationId) event.invocationId = invocationId;
     if (context.isUnderOwnCode && !event.partial) context.heard.addId(event.id);
     if (event.errorCode === overLimitCode) this.#assertEnds(context, event);
@@ -257,6 +257,7 @@ export abstract class BaseAgent<C extends BaseAgentConfig = BaseAgentConfig> {
    */
   async *#replay(context: InvocationContext): AsyncGenerator<Event, void, void> {
     const { path = `${this.name}/own`, invocationId, session } = context;
+    noteState(session);
     const first = (this.orchestrates ? journalOf(context)[0]?.id : turnOf(context).start?.id) ?? invocationId;
     const passed = new Set<string>();
     let count = 0;
@@ -290,10 +291,8 @@ export abstract class BaseAgent<C extends BaseAgentConfig = BaseAgentConfig> {
 
   /** Exists because subclasses written for ADK define it. Nothing calls it: there are no live conversations. */
   protected runLiveImpl(_context: InvocationContext): AsyncGenerator<Event, void, void> {
-    throw new MeshError(
-      'failed_precondition',
-      `agent ${this.name}: live conversations are not supported; use runAsync`,
-    );
+    const message = `agent ${this.name}: live conversations are not supported; use runAsync`;
+    throw new MeshError('failed_precondition', message);
   }
 
   protected abstract runAsyncImpl(context: InvocationContext): AsyncGenerator<Event, void, void>;

@@ -1,4 +1,4 @@
-import type { Caller, Event, OptionNames, RunConfig } from '@agentmesh/protocol';
+import type { Caller, Event, EventActions, OptionNames, RunConfig } from '@agentmesh/protocol';
 import type { Content } from '@google/genai';
 import type { ArtifactService } from '../artifacts/artifact-service.ts';
 import type { CredentialService } from '../credentials/credential-service.ts';
@@ -77,15 +77,12 @@ export interface InvocationContextFields extends InvocationServices {
    * the asking process commits the events.
    */
   held?: HeldStep;
-  /**
-   * Number of this run of the agent's flow within the turn, from 1. More than 1 only in subclasses that run
-   * the flow again.
-   */
+  /** Number of this run of the agent's flow within the turn, from 1. Subclasses may run the flow again. */
   flowRun?: number;
-  /**
-   * Index in `session.events` at which the running agent's steps begin; default: the start of the journal.
-   */
+  /** Index in `session.events` at which the running agent's steps begin; default: the start of the journal. */
   journalStart?: number;
+  /** The actions of the calls that the agent makes in one step. Nothing of them is committed. */
+  openActions?: EventActions[];
 }
 
 /** The view of one invocation for the running agent. */
@@ -117,6 +114,7 @@ export class InvocationContext {
   readonly isUnderOwnCode: boolean;
   readonly held: HeldStep | undefined;
   readonly flowRun: number;
+  readonly openActions: EventActions[];
   readonly #fields: InvocationContextFields;
   #turn = {
     ended: false,
@@ -153,6 +151,7 @@ export class InvocationContext {
     this.isUnderOwnCode = fields.isUnderOwnCode ?? false;
     this.held = fields.held;
     this.flowRun = fields.flowRun ?? 1;
+    this.openActions = fields.openActions ?? [];
     const journal = fields.journal ?? journalRange(fields.session.events, fields.invocationId);
     this.journal = { ...journal, start: fields.journalStart ?? journal.start };
     this.#fields = fields;

@@ -53,7 +53,7 @@ export async function* callTools(
 ): AsyncGenerator<Event, void, void> {
   const isParallel = agent.toolExecution === 'parallel' && step.calls.length > 1;
   const makeCalls = isParallel ? allAtOnce : oneByOne;
-  const outcomes = yield* makeCalls(agent, context, step);
+  const outcomes = yield* makeCalls(agent, context.with({ openActions: [] }), step);
   const signIn = credentialEvent(context, outcomes);
   if (signIn) yield signIn;
   const confirmation = confirmationEvent(context, outcomes);
@@ -121,6 +121,7 @@ async function* callOne(
   // Callbacks and tools may change their arguments; the log must not change.
   const args = copyJson(call.args ?? {});
   const actions = createEventActions();
+  invocation.openActions.push(actions);
   const respond = (response: Record<string, unknown>, willContinue?: boolean): Part => ({
     functionResponse: {
       ...(id !== undefined && { id }),

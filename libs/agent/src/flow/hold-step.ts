@@ -5,6 +5,7 @@ import { getFunctionCalls } from '../events/event.ts';
 import { logIndex, noteUnread } from '../events/log-index.ts';
 import { isQuestionName } from '../events/question.ts';
 import { pickScopes } from '../events/state.ts';
+import { directWrites } from '../journal/direct-writes.ts';
 import type { HeldStep } from '../journal/held-step.ts';
 import { isProgress, isStep } from '../journal/step-mark.ts';
 import { assign, bringUpToDate, readEvent } from '../sessions/in-memory/event-log.ts';
@@ -40,7 +41,10 @@ export function heldStep(
     part: [...(held?.part ?? [attempt]), request],
     uncommitted,
     originals: [...(held?.originals ?? []), ...originals],
-    state: Object.fromEntries([...keys].map((key) => [key, session.state[key]])),
+    state: {
+      ...directWrites(session),
+      ...Object.fromEntries([...keys].map((key) => [key, session.state[key]])),
+    },
   };
 }
 

@@ -20,6 +20,6 @@ export interface HeldStep {
   originals: Event[];
   /** The same events as they are in the log, by id. Set after the log is read. */
   edited?: ReadonlyMap<string, Event>;
-  /** State that uncommitted events have written. */
+  /** State that uncommitted events, and user code without an event, have written. */
   state: Record<string, unknown>;
 }

@@ -11,6 +11,7 @@ import {
   isInPath,
   newestRun,
   newInvocationId,
+  pickScopes,
   type RunEnding,
   readAnswer,
   runInvocation,
@@ -263,11 +264,14 @@ function messageOf(
   agent: BaseAgent,
   ask: Ask,
   { events }: Session,
-): Pick<InvocationOptions, 'newMessage' | 'isChecked'> {
-  const { message, parent, confirmation, input } = ask;
+): Pick<InvocationOptions, 'newMessage' | 'isChecked' | 'stateDelta'> {
+  const { message, parent, confirmation, input, state = {} } = ask;
   const received = { ...(confirmation && { toolConfirmation: confirmation }), inputResponse: input };
   const answer = parent && answerToQuestion(events, received);
-  return answer ? { newMessage: answer, isChecked: true } : { newMessage: checkAsk(agent, message) };
+  return {
+    ...(answer ? { newMessage: answer, isChecked: true } : { newMessage: checkAsk(agent, message) }),
+    ...(parent && { stateDelta: pickScopes(state, ['temp']) }),
+  };
 }
 
 /**

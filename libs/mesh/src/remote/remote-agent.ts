@@ -15,7 +15,7 @@ import {
   type InvocationRef,
   loggedSeq,
   newFunctionCallId,
-  pickScopes,
+  stateForAsk,
   unreadBefore,
 } from '@agentmesh/agent/internal';
 import {
@@ -84,7 +84,6 @@ export class RemoteAgent extends BaseAgent implements Askable {
     const {
       invocationContext,
       abortSignal,
-      state,
       toolConfirmation,
       inputResponse,
       functionCallId: callId = newFunctionCallId(),
@@ -93,7 +92,7 @@ export class RemoteAgent extends BaseAgent implements Askable {
       message,
       ...(toolConfirmation && { confirmation: toolConfirmation }),
       ...(inputResponse !== undefined && { input: inputResponse }),
-      state: pickScopes(state.toRecord(), ['session']),
+      state: stateForAsk(toolContext),
       parent: {
         ...artifactSessionOf(toolContext.services),
         app: toolContext.appName,

@@ -164,7 +164,7 @@ export const askSchema = z.object({
   input: z.unknown().optional(),
   /** The place of a step, which works in the session of the asking agent. */
   step: stepSchema.optional(),
-  /** The initial state of the child session. */
+  /** The initial state of the child session, and the `temp:` state that the call's step has written so far. */
   state: record.optional(),
   app: id.optional(),
   user: id.default('anonymous'),
