@@ -119,7 +119,8 @@ async function makeTraffic(
       ops.isLogging = false;
     });
   };
-  return await untilDone(stage, work, world.time + calmAtMs + settleMs);
+  const mayLose = timed.some(({ kind }) => kind === 'failover');
+  return await untilDone(stage, work, world.time + calmAtMs + (mayLose ? recoverMs : settleMs));
 }
 
 /** Does work of clients, and waits until all work of the mesh has ended. Returns what has not ended. */

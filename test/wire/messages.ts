@@ -131,6 +131,7 @@ export const headerMeanings: Record<keyof typeof header, string> = {
   replica:
     'The replica that sends. Programs without agentmesh leave it out; the mesh reads their messages strictly.',
   claim: 'The reference to a payload that is too large, and its key: `<kind>.<object>.<bytes>.<key>`.',
+  holder: 'The holder of work, on a ping of a replica; its answer has `holds`: whether it is at that work.',
   messageId: 'The id by which JetStream recognises a repetition.',
   error: 'The text of an error, as in the NATS services protocol.',
   errorCode: 'The number of an error, as in the NATS services protocol.',

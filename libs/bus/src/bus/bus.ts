@@ -126,6 +126,8 @@ export interface ServiceInfo {
   description: string;
   /** Returns the calls of other services by this process, for the answers about its counters. */
   calls?: () => readonly CountedCalls[];
+  /** Tells whether this process is still at the work that it took as this holder. */
+  holds?: (holder: string) => boolean;
 }
 
 /** The calls of one other service, since the process started. */
@@ -273,9 +275,11 @@ export interface Bus extends AsyncDisposable {
    * paused process keeps its connection, so it is not gone. Also false for five seconds after this process has
    * connected, since the other processes may need this time to come back after a restart of the server.
    *
+   * @param holder a holder of work: true also if the replica answers that it is not at this work, as after a failover
+   * of the store that lost the end of the work
    * @throws MeshError `unavailable` while this process has no connection
    */
-  isGone(service: string, replica: string): Promise<boolean>;
+  isGone(service: string, replica: string, holder?: string): Promise<boolean>;
 }
 
 /** The interval of heartbeats in a reply stream while the handler is silent, in ms. */

@@ -227,15 +227,18 @@ export function describeDiscovery({ connect, openLink, provision, kill, name }: 
       const [service, caller] = await Promise.all([connect('s'), connect('c')]);
       const tool = name('tool');
       const registered = await service.register(
-        { kind: 'tool', name: tool, version: '1.0.0', description: '' },
+        { kind: 'tool', name: tool, version: '1.0.0', description: '', holds: (holder) => holder === 'busy' },
         [],
       );
-      const isGone = (replica: string) => caller.isGone(tool, replica);
+      const isGone = (replica: string, holder?: string) => caller.isGone(tool, replica, holder);
+      expect(await isGone(service.replica, 'busy')).toBe(false);
+      expect(await isGone(service.replica, 'done')).toBe(true);
       expect(await isGone(service.replica)).toBe(false);
       await until(() => isGone('s-1-00000000'));
       await registered.stop();
       expect(await caller.isServed(tool)).toBe(false);
       expect(await isGone(service.replica)).toBe(false);
+      expect(await isGone(service.replica, 'busy')).toBe(false);
       await kill(service);
       await until(() => isGone(service.replica));
       await expectCode(caller.isGone('a.b', service.replica), 'invalid_argument', /name/);

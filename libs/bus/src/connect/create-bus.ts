@@ -22,7 +22,7 @@ import { startOnce, within } from '../bus/started.ts';
 import { createStats } from '../bus/stats.ts';
 import { whenConnected } from '../bus/when-connected.ts';
 import { type Claims, createClaims, inOrderOfArrival, inOrderOfSending, isClaim } from '../claims/claims.ts';
-import { isGone, isServed, register, settlingMs, versionsOf } from '../discovery/register-service.ts';
+import { findHolder, isServed, register, settlingMs, versionsOf } from '../discovery/register-service.ts';
 import { createMessage } from '../messages/create-message.ts';
 import { encodeJson } from '../messages/json.ts';
 import { givenHeaders } from '../messages/message-headers.ts';
@@ -166,9 +166,10 @@ export function createBus(parts: BusParts): Bus {
 
     versionsOf: (name) => versionsOf(inbox, service, name),
 
-    async isGone(name, other) {
-      const gone = await isGone(inbox, service, { service: name, replica: other });
-      return gone && (!reconnects || performance.now() - connectedAt > settlingMs);
+    async isGone(name, other, holder) {
+      const found = await findHolder(inbox, service, { service: name, replica: other, holder });
+      if (found === 'dropped') return true;
+      return found === 'gone' && (!reconnects || performance.now() - connectedAt > settlingMs);
     },
 
     async [Symbol.asyncDispose]() {

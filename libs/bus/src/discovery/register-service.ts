@@ -31,7 +31,7 @@ export async function register(
   info: ServiceInfo,
   subjects: string[],
 ): Promise<Started> {
-  const { name, version, description, kind, calls } = info;
+  const { name, version, description, kind, calls, holds } = info;
   assertServiceName(name);
   const identity = { name, id: replica, version, metadata: { kind, name, replica } };
   const started = new Date().toISOString();
@@ -49,11 +49,14 @@ export async function register(
     ...(calls && { calls: calls() }),
   });
   const replies = {
-    PING: ({ headers }: Packet) =>
+    PING: ({ headers }: Packet) => {
       // Accounts let fewer services ask for STATS: each way into an account costs nats-server time.
-      headers[header.accept] === 'stats'
-        ? statsReply((counted) => ({ ...counted, last_error: '' }))
-        : { type: 'io.nats.micro.v1.ping_response', ...identity },
+      if (headers[header.accept] === 'stats')
+        return statsReply((counted) => ({ ...counted, last_error: '' }));
+      const holder = headers[header.holder];
+      const held = holder !== undefined && holds ? { holds: holds(holder) } : {};
+      return { type: 'io.nats.micro.v1.ping_response', ...identity, ...held };
+    },
     INFO: () => ({
       type: 'io.nats.micro.v1.info_response',
       ...identity,
@@ -199,18 +202,25 @@ async function answers(link: BrokerLink): Promise<boolean> {
 /** Time for which all processes may take to connect again after a restart of the server, in ms. */
 export const settlingMs = 5_000;
 
-/** Tells whether the server knows no connection of the replica. See `Bus.isGone`. */
-export async function isGone(
+const holdsSchema = z.object({ holds: z.boolean() });
+
+/**
+ * Asks a replica whether it is at its work as this holder. Returns `gone` when the server knows no connection of the
+ * replica, `dropped` when it answers that it is not; `there` also when it is silent. See `Bus.isGone`.
+ */
+export async function findHolder(
   inbox: Inbox,
   caller: string,
-  { service, replica }: { service: string; replica: string },
-): Promise<boolean> {
+  { service, replica, holder }: { service: string; replica: string; holder: string | undefined },
+): Promise<'gone' | 'dropped' | 'there'> {
   const ping: Packet = {
     subject: assertSubject(replicaPing(assertServiceName(service), replica)),
-    headers: { [header.caller]: caller },
+    headers: { [header.caller]: caller, ...(holder !== undefined && { [header.holder]: holder }) },
     bytes: new Uint8Array(),
   };
-  return (await firstPacket(inbox, ping, pingTimeoutMs))?.noResponders === true;
+  const reply = await firstPacket(inbox, ping, pingTimeoutMs);
+  if (reply?.noResponders) return 'gone';
+  return holdsSchema.safeParse(reply && readJson(reply.bytes)).data?.holds === false ? 'dropped' : 'there';
 }
 
 function assertServiceName(name: string): string {

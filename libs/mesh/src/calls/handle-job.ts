@@ -70,7 +70,7 @@ export async function handleJob(options: JobOptions, item: WorkItem): Promise<Wo
     headers: traceHeaders(item.headers),
     incoming: item.headers,
   };
-  return await options.inHand.add(workOrHandBack(attempt, log));
+  return await options.inHand.addAs(attempt.holder, () => workOrHandBack(attempt, log));
 }
 
 async function workOrHandBack(attempt: Attempt, log: Logger): Promise<WorkOutcome> {

@@ -6,6 +6,7 @@ import { describe, expect, it } from 'vitest';
 import { memoryMesh } from '../harness.fixture.ts';
 import type { Mesh } from '../mesh/mesh.ts';
 import { type ServeToolOptions, serveTool } from '../serve/serve-tool.ts';
+import { keyOf } from './call-key.ts';
 
 const context = { app: 'app', user: 'u', session: 's', invocationId: 'e-1', agent: 'a', state: {} };
 
@@ -139,6 +140,19 @@ describe('a call whose lease has lapsed', () => {
     place.hub.kill(first.mesh.bus);
     await until(() => place.effects.length === 2);
     gate.resolve({ paid: true });
+    expect((await place.call()).response).toEqual({ paid: true });
+    expect(place.effects).toEqual([first.mesh.bus.replica, second.mesh.bus.replica]);
+  });
+
+  it('passes to another when its process lives and is not at the call: a failover lost its end', async () => {
+    const place = await workplace(async () => ({ paid: true }));
+    const first = await place.serve();
+    expect((await place.call()).response).toEqual({ paid: true });
+    const key = keyOf({ callId: 'c', args: {}, answers: 0, context }, 'c');
+    await place.callResults.forget('pay', key);
+    await place.callResults.take('pay', key, `${first.mesh.bus.replica}/of-before`, 1);
+    await first.stop();
+    const second = await place.serve();
     expect((await place.call()).response).toEqual({ paid: true });
     expect(place.effects).toEqual([first.mesh.bus.replica, second.mesh.bus.replica]);
   });

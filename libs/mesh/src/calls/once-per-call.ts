@@ -44,12 +44,11 @@ interface HeldCall {
 /**
  * Makes the function through which a process carries out the calls of a tool. A repeat of a call that is at
  * work here joins it. Among the replicas, a lease in the store decides; it passes to another replica only
- * when the process of its holder is gone. The work begins only while the store and NATS can be reached. A
+ * when the process of its holder is gone, or is not at the call any more. The work begins only while the store and NATS can be reached. A
  * finished result is stored again and again until the store has it, and the lease is renewed meanwhile.
  */
 export function createOncePerCall(options: OnceOptions): OncePerCall {
   const { tool, maxCalls, inHand } = options;
-  const holder = createHolder(options.mesh);
   const atWork = new Map<string, Promise<ToolResult>>();
   return async (call, requestSignal, work) => {
     if (call.callId === undefined) return await uncounted(options, call, requestSignal, work);
@@ -57,11 +56,12 @@ export function createOncePerCall(options: OnceOptions): OncePerCall {
     const joined = atWork.get(key);
     if (joined) return await joined;
     if (atWork.size >= maxCalls) throw fullError(tool, maxCalls);
-    const result = carryOut(options, holder, { call, key, requestSignal, work }).finally(() =>
-      atWork.delete(key),
-    );
+    const holder = createHolder(options.mesh);
+    const result = inHand
+      .addAs(holder, () => carryOut(options, holder, { call, key, requestSignal, work }))
+      .finally(() => atWork.delete(key));
     atWork.set(key, result);
-    return await inHand.add(result);
+    return await result;
   };
 }
 

@@ -9,7 +9,7 @@ import type { Mesh } from '../mesh/mesh.ts';
  */
 export const defaultLeaseMs = 3_000;
 
-/** Returns a new holder of this process: its replica, and a nonce. */
+/** Returns a new holder of one piece of work: the replica, and a nonce. */
 export function createHolder({ bus }: Pick<Mesh, 'bus'>): string {
   return `${bus.replica}/${randomUUID()}`;
 }
@@ -42,7 +42,8 @@ export function keepRenewed(renew: () => Promise<unknown>, leaseMs: number, log:
 }
 
 /**
- * Takes work for this process, also from a holder whose lease has lapsed and whose process is gone. Work of a
+ * Takes work for this process, also from a holder whose lease has lapsed and whose process is gone, or says that it
+ * is not at the work: a failover of the store may lose a result, or that work was handed back. Other work of a
  * process that is alive stays with it: it may be paused, or cut off from the store, between the effect of the
  * work and its result. When NATS cannot tell, nothing is taken over.
  *
@@ -60,7 +61,7 @@ export function createTakeWork(mesh: Pick<Mesh, 'bus' | 'subjects' | 'log'>, too
   return async (take, ids = {}) => {
     const found = await take();
     if (!isOther(found) || !found.isLapsed || !(await isGone(found.holder))) return found;
-    mesh.log.warn({ tool, ...ids, holder: found.holder }, 'takes over the work of a replica that is gone');
+    mesh.log.warn({ tool, ...ids, holder: found.holder }, 'takes over work whose holder is gone');
     return await take(found.holder);
   };
 }
@@ -69,7 +70,7 @@ function isOther(found: { state: string }): found is OtherHolder {
   return found.state === 'busy';
 }
 
-/** Pauses between two questions about a replica that is not gone, in ms: the first and the longest. */
+/** Pauses between two questions about a holder that is not gone, in ms: the first and the longest. */
 const firstPauseMs = 500;
 const longestPauseMs = 30_000;
 
@@ -84,15 +85,15 @@ function createIsGone({ bus, subjects, log }: Pick<Mesh, 'bus' | 'subjects' | 'l
     const replica = holder.slice(0, holder.indexOf('/'));
     const now = performance.now();
     for (const [key, { nextAt }] of asked) if (nextAt + longestPauseMs < now) asked.delete(key);
-    const { nextAt, pauseMs } = asked.get(replica) ?? { nextAt: 0, pauseMs: firstPauseMs };
+    const { nextAt, pauseMs } = asked.get(holder) ?? { nextAt: 0, pauseMs: firstPauseMs };
     if (now < nextAt) return false;
-    asked.set(replica, { nextAt: now + pauseMs, pauseMs: Math.min(pauseMs * 2, longestPauseMs) });
+    asked.set(holder, { nextAt: now + pauseMs, pauseMs: Math.min(pauseMs * 2, longestPauseMs) });
     try {
-      const isGone = await bus.isGone(subjects.shownAs(tool), replica);
-      if (isGone) asked.delete(replica);
+      const isGone = await bus.isGone(subjects.shownAs(tool), replica, holder);
+      if (isGone) asked.delete(holder);
       return isGone;
     } catch (error) {
-      asked.delete(replica);
+      asked.delete(holder);
       const level = MeshError.from(error).retryable ? 'debug' : 'error';
       log[level]({ err: error, tool, holder }, 'could not ask whether a replica is gone');
       return false;

@@ -14,12 +14,17 @@ export interface WorkInHand {
   readonly givenUp: AbortSignal;
   /** Notes work until it ends. */
   add<T>(work: Promise<T>): Promise<T>;
+  /** Notes work that this process takes as a holder, until it ends. */
+  addAs<T>(holder: string, work: () => Promise<T>): Promise<T>;
+  /** Tells whether the work of a holder goes on. */
+  holds(holder: string): boolean;
   /** Waits for the work for `withinMs` at most, and a second at least, then gives up what is left. */
   close(withinMs: number): Promise<void>;
 }
 
 export function createWorkInHand(): WorkInHand {
   const atWork = new Set<Promise<unknown>>();
+  const holders = new Set<string>();
   const givingUp = new AbortController();
   return {
     givenUp: givingUp.signal,
@@ -28,6 +33,15 @@ export function createWorkInHand(): WorkInHand {
       atWork.add(ended);
       return work;
     },
+    async addAs(holder, work) {
+      holders.add(holder);
+      try {
+        return await this.add(work());
+      } finally {
+        holders.delete(holder);
+      }
+    },
+    holds: (holder) => holders.has(holder),
     async close(withinMs) {
       const inTime = new AbortController();
       await Promise.race([

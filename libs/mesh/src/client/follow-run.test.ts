@@ -1,3 +1,4 @@
+import { setImmediate } from 'node:timers/promises';
 import { until } from '@agentmesh/testing';
 import { describe, expect, it, vi } from 'vitest';
 import { all, codeOf, invocationId, world } from './follow-run.fixture.ts';
@@ -14,6 +15,8 @@ describe('coming back to a run', () => {
     const run = await followRun(mesh, ref, { afterSeq: 2 });
     const got = all(run.numbered);
     await commit('three');
+    // The reader has read the log, and waits for news.
+    await setImmediate();
     await piece('fo');
     await commit('of another', { invocationId: 'e-2' });
     await commit('four');
@@ -65,6 +68,24 @@ describe('coming back to a run', () => {
       expect(await lost).toBe('not_found');
       looking.mockRestore();
     }
+    vi.useRealTimers();
+  });
+
+  it('tells a reader that the session was deleted and made again', async () => {
+    const { begin, mesh, ref, sessions } = await world();
+    await begin();
+    const { numbered } = await followRun(mesh, ref);
+    const reader = numbered[Symbol.asyncIterator]();
+    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
+    const lost = codeOf(reader.next());
+    vi.spyOn(sessions.invocations, 'get').mockResolvedValue({
+      status: 'running',
+      llmCalls: 0,
+      tokens: 0,
+      temp: {},
+    });
+    await vi.advanceTimersByTimeAsync(5_000);
+    expect(await lost).toBe('not_found');
     vi.useRealTimers();
   });
 

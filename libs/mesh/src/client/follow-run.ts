@@ -10,6 +10,7 @@ import {
 } from '@agentmesh/agent/internal';
 import { assertOptions, type InvocationEnd, MeshError, type OptionNames } from '@agentmesh/protocol';
 import type { Mesh } from '../mesh/mesh.ts';
+import { isBlank } from '../messages/assert-there.ts';
 import { findBackwards } from '../messages/find-event.ts';
 import type { LoggedEvent, OutlineOptions } from '../messages/read-log.ts';
 import { LogReader, type NumberedEvent } from './log-reader.ts';
@@ -184,15 +185,6 @@ function isWaiting(
   { sessionId, resume }: InvocationRef,
 ): boolean {
   return status === 'running' && cancelled === undefined && resume === undefined && home === sessionId;
-}
-
-/**
- * Tells whether the invocation has no record: it looks like a running invocation that has done nothing yet. A
- * running one has a record before its first event, so with an event it has ended, and its record has expired; or
- * its events were imported.
- */
-function isBlank({ status, home, cancelled, llmCalls }: InvocationRecord): boolean {
-  return status === 'running' && home === undefined && cancelled === undefined && llmCalls === 0;
 }
 
 /** Returns how an invocation ended, by its last event: a failure is a separate event (`settle`). */

@@ -1,6 +1,7 @@
-import { endOfRun, type InvocationRef, noSession } from '@agentmesh/agent/internal';
-import { type InvocationEnd, MeshError, unlessAborted } from '@agentmesh/protocol';
+import { endOfRun, type InvocationRef } from '@agentmesh/agent/internal';
+import { type InvocationEnd, unlessAborted } from '@agentmesh/protocol';
 import type { Mesh } from '../mesh/mesh.ts';
+import { assertThere, isBlank } from '../messages/assert-there.ts';
 import { outlastOutage } from '../messages/outlast-outage.ts';
 import { logged, type OutlineOptions } from '../messages/read-log.ts';
 import { askSilentHolder, startNext } from '../runs/run-queue.ts';
@@ -65,7 +66,7 @@ export async function watchInvocation(
   async function* events(): AsyncGenerator<NumberedEvent, void, void> {
     const log = new LogReader(mesh, ref, options);
     try {
-      const invocationEnd = yield* follow(mesh, ref, log, inbox, options);
+      const invocationEnd = yield* follow(mesh, ref, log, inbox, { ...options, catchUp });
       if (invocationEnd) end.resolve(invocationEnd);
     } catch (error) {
       end.reject(error);
@@ -86,25 +87,17 @@ async function* follow(
   ref: InvocationRef,
   log: LogReader,
   inbox: NewsInbox,
-  { signal, outlineAbove }: WatchOptions,
+  { signal, outlineAbove, catchUp = false }: WatchOptions,
 ): AsyncGenerator<NumberedEvent, InvocationEnd | undefined, void> {
+  const run = { isKnown: catchUp };
   for (;;) {
     const message = await inbox.take(silenceMs);
     signal?.throwIfAborted();
     if (message === 'closed') return undefined;
     if (message === 'look' || message === 'silence') {
-      yield* log.read();
-      const readRecord = () => unlessAborted(mesh.sessions.invocations.get(ref), signal);
-      const record = await outlastOutage(readRecord, signal);
-      const ended = endOfRun(record, ref.resume);
-      if (!ended && message === 'silence') {
-        await assertThere(mesh, ref, log.seen, signal);
-        await askForSilentWork(mesh, ref);
-      }
-      if (!ended) continue;
-      // Events that were committed between the two reads.
-      yield* log.read();
-      return { ...ended, ...(ref.resume !== undefined && { resume: ref.resume }), lastSeq: log.seen };
+      const ended = yield* look(mesh, ref, log, run, { isSilent: message === 'silence', signal });
+      if (ended) return ended;
+      continue;
     }
     const news = readNews(message);
     if (news?.event) yield* passOn(news.event, log, { chars: message.bytes.length, outlineAbove });
@@ -117,24 +110,34 @@ async function* follow(
 }
 
 /**
- * Asserts that the session still has what its reader has seen. A failover of Redis may lose the session or its last
- * events, and with them the end of the run: it would never come.
+ * Yields the events that the store has, and returns the end of the run, if it has ended. After a silence it asks for
+ * the run's work.
+ *
+ * @param run noted as known once it has a record or events
+ * @throws MeshError `not_found` after a silence, as {@link assertThere}
  */
-async function assertThere(
+async function* look(
   mesh: Mesh,
   ref: InvocationRef,
-  seen: number,
-  signal?: AbortSignal,
-): Promise<void> {
-  const look = () => unlessAborted(mesh.sessions.leases.look(ref), signal);
-  const session = await outlastOutage(look, signal);
-  if (!session) throw noSession(ref);
-  if (session.seq >= seen) return;
-  const { sessionId } = ref;
-  throw new MeshError(
-    'not_found',
-    `session ${sessionId} has ${session.seq} events, and had ${seen}: the store lost the others; read the session again`,
-  );
+  log: LogReader,
+  run: { isKnown: boolean },
+  { isSilent, signal }: { isSilent: boolean; signal: AbortSignal | undefined },
+): AsyncGenerator<NumberedEvent, InvocationEnd | undefined, void> {
+  const read = <T>(reading: () => Promise<T>) =>
+    outlastOutage(() => unlessAborted(reading(), signal), signal);
+  yield* log.read();
+  const record = await read(() => mesh.sessions.invocations.get(ref));
+  const ended = endOfRun(record, ref.resume);
+  if (ended) {
+    // Events that were committed between the two reads.
+    yield* log.read();
+    return { ...ended, ...(ref.resume !== undefined && { resume: ref.resume }), lastSeq: log.seen };
+  }
+  run.isKnown ||= log.hasBegun || !isBlank(record);
+  if (!isSilent) return undefined;
+  await read(() => assertThere(mesh, ref, log.seen, run.isKnown && isBlank(record)));
+  await askForSilentWork(mesh, ref);
+  return undefined;
 }
 
 /**

@@ -130,7 +130,7 @@ export async function serveTool(
   };
   // Comes before the first call: a replica that cannot be asked for counts as gone.
   const registration = await mesh.bus.register(
-    { kind: 'tool', name: mesh.subjects.shownAs(name), version, description },
+    { kind: 'tool', name: mesh.subjects.shownAs(name), version, description, holds: inHand.holds },
     isLongRunning ? [subject, mesh.subjects.toolJob(name)] : [subject],
   );
   const handingBack = new AbortController();

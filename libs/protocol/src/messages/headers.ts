@@ -35,6 +35,8 @@ export const header = {
   identity: 'Mesh-Identity',
   /** The signed source of the answers in the message of a run command, for this run alone. */
   answeredBy: 'Mesh-Answered-By',
+  /** The holder of a call or job, on a ping that asks the replica whether it is still at this work. */
+  holder: 'Mesh-Holder',
   /** The replica that sends. */
   replica: 'Mesh-Replica',
   /** The claim of a payload that is too large for a message, and the key to it: `<kind>.<object>.<bytes>.<key>`. */
