@@ -7,6 +7,7 @@ import {
 } from '@agentmesh/protocol';
 import type { FunctionCall } from '@google/genai';
 import { logIndex } from '../events/log-index.ts';
+import { wellFormed } from '../events/well-formed.ts';
 
 /** The parts of an invocation context by which its messages are found. */
 interface MessagesOf {
@@ -16,7 +17,7 @@ interface MessagesOf {
 
 /** Returns the metadata of a user's message that holds what the client has given beside it. */
 export function clientMetadata(client: ClientInput | undefined): Record<string, unknown> | undefined {
-  return client && { [clientKey]: client };
+  return client && { [clientKey]: wellFormed(client) };
 }
 
 /** Returns what the client has given beside a message of a user. */
@@ -27,19 +28,19 @@ export function clientInputOf({ author, customMetadata }: Event): ClientInput | 
 
 /** Returns the tools that the client runs, as the newest message of the journal that declares tools has them. */
 export function clientTools(context: MessagesOf): readonly ClientTool[] {
-  return inputsOf(context).findLast(({ input }) => input.tools)?.input.tools ?? [];
+  return inputsOf(context).findLast(({ tools }) => tools)?.tools ?? [];
 }
 
-/** The context that a client has given, and the id of the message with which it came. */
+/** The newest context that a client has given, and the ids of the messages of the journal. */
 export interface ClientContext {
-  messageId: string;
+  messageIds: ReadonlySet<string>;
   entries: NonNullable<ClientInput['context']>;
 }
 
-/** Returns the newest context in the journal; undefined if the client has given none. */
+/** Returns the context that counts for a run; undefined if the client has given none. */
 export function clientContext(context: MessagesOf): ClientContext | undefined {
-  const newest = inputsOf(context).findLast(({ input }) => input.context);
-  return newest && { messageId: newest.id, entries: newest.input.context ?? [] };
+  const entries = inputsOf(context).findLast((input) => input.context)?.context;
+  return entries && { messageIds: new Set(messagesOf(context).map(({ id }) => id)), entries };
 }
 
 /** Returns the calls among those of an event that only the client can answer, whichever tools it declares by now. */
@@ -50,17 +51,16 @@ export function clientCalls(
 ): FunctionCall[] {
   const open = calls.filter(({ id = '' }) => longRunningToolIds.includes(id));
   if (open.length === 0) return [];
-  const names = new Set(
-    inputsOf(context).flatMap(({ input: { tools = [] } }) => tools.map(({ name }) => name)),
-  );
+  const names = new Set(inputsOf(context).flatMap(({ tools = [] }) => tools.map(({ name }) => name)));
   return open.filter(({ name = '' }) => names.has(name));
 }
 
-/** Returns the inputs of the journal. They count on all branches, and for steps that began after the message. */
-function inputsOf({ session, journal }: MessagesOf): { id: string; input: ClientInput }[] {
-  const events = logIndex(session.events).ofInvocations(journal.invocations);
-  return events.flatMap((event) => {
-    const input = clientInputOf(event);
-    return input ? [{ id: event.id, input }] : [];
-  });
+const inputsOf = (context: MessagesOf): ClientInput[] =>
+  messagesOf(context).flatMap((event) => clientInputOf(event) ?? []);
+
+/** Returns the messages of the journal. They count on all branches, and for steps that began after them. */
+function messagesOf({ session, journal }: MessagesOf): Event[] {
+  return logIndex(session.events)
+    .ofInvocations(journal.invocations)
+    .filter(({ author }) => author === 'user');
 }

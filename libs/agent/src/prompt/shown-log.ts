@@ -96,12 +96,19 @@ export class ShownLog {
     return content && isFromOther(event, agentName) ? retell(event.author, content) : content;
   }
 
-  /** Returns the contents of a prompt of an invocation. They belong to the log. */
+  /**
+   * Returns the contents of a prompt of an invocation. They belong to the log. What the client says about the situation
+   * goes ahead of the first message of the journal.
+   */
   contentsFor(invocationId: string, clientContext?: ClientContext): Content[] {
     const contents: Content[] = [];
+    let ahead = clientContext;
     for (const entry of this.#withoutInterlude(invocationId)) {
       if (!entry) continue;
-      if (entry.event.id === clientContext?.messageId) contents.push(situation(clientContext));
+      if (ahead?.messageIds.has(entry.event.id)) {
+        contents.push(situation(ahead));
+        ahead = undefined;
+      }
       entry.sent ??= contentsOf(entry.content, (id) => this.#answerTo(id));
       for (const content of entry.sent) contents.push(content);
     }
