@@ -20,10 +20,15 @@ export function clientMetadata(client: ClientInput | undefined): Record<string, 
   return client && { [clientKey]: wellFormed(client) };
 }
 
+/** What was read of events, because each step looks at all messages of its journal. */
+const inputs = new WeakMap<object, ClientInput | undefined>();
+
 /** Returns what the client has given beside a message of a user. */
 export function clientInputOf({ author, customMetadata }: Event): ClientInput | undefined {
   const input = author === 'user' ? customMetadata?.[clientKey] : undefined;
-  return input === undefined ? undefined : clientInputSchema.safeParse(input).data;
+  if (typeof input !== 'object' || input === null) return undefined;
+  if (!inputs.has(input)) inputs.set(input, clientInputSchema.safeParse(input).data);
+  return inputs.get(input);
 }
 
 /** Returns the tools that the client runs, as the newest message of the journal that declares tools has them. */
