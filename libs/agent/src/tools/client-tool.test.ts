@@ -90,6 +90,15 @@ describe('a tool of the client', () => {
     expect(JSON.stringify(llm.requests[1]?.contents)).not.toContain('functionCall');
   });
 
+  it('keeps the work of the agent open, so that its last callback comes behind the answer', async () => {
+    const model = new OwnLlm((_request, n) => [n === 1 ? callsTo('pick') : says('Red.')]);
+    const afterAgentCallback = () => ({ role: 'model', parts: [{ text: 'Over.' }] });
+    const { say, answer } = await clientChat(new LlmAgent({ name: 'root', model, afterAgentCallback }));
+    const asked = await say('go', tools);
+    expect(asked.map(brief)).toEqual(['root: calls pick']);
+    expect((await answer(idsIn(asked))).map(brief)).toEqual(['root: Red.', 'root: Over.']);
+  });
+
   it('answers a call with unreadable arguments itself, and leaves the other to the client', async () => {
     const args = { malformed_arguments: '{', problem: 'the arguments are not JSON' };
     const turn = { content: { role: 'model', parts: [{ functionCall: { name: 'pick', args } }] } };
