@@ -8,9 +8,12 @@ import {
 
 /** The kinds of operations whose run ends with the answer to the message. */
 export const talkKinds = ['local', 'remote', 'both', 'chain', 'nested', 'transfer', 'fan', 'stream'] as const;
-/** The other kinds: jobs, tickets, questions, files, and large results. */
-export const otherKinds = ['job', 'longjob', 'ticket', 'confirm', 'file', 'big'] as const;
+/** The other kinds: jobs, tickets, questions, calls of tools of the client, files, and large results. */
+export const otherKinds = ['job', 'longjob', 'ticket', 'confirm', 'client', 'file', 'big'] as const;
 export type OpKind = (typeof talkKinds)[number] | (typeof otherKinds)[number];
+
+/** The tool that a client declares with a message of the kind `client`, and runs itself. */
+export const clientTool = { name: 'client_work', description: 'Works at the client.' };
 
 /** Returns the message of an operation. The id makes it unique. */
 export const wordsOf = (kind: OpKind | 'leaf', id: string, padBytes = 0) =>
@@ -48,11 +51,16 @@ export function chaosModel(seed: number, thinkMs: number): ModelScript {
 function answer(request: ModelRequest): ModelReply {
   const { kind, id, answered } = readOp(request);
   const agent = request.model.replace(/^gemini-/, '');
+  if (kind === 'client' && hasError(request)) return { chunks: piecesOf(`${agent} has lost a tool`) };
   const outcome = latestOutcome(request);
   if (outcome !== undefined) return { chunks: piecesOf(wordAbout(agent, outcome)) };
   const calls = stepsOf(agent, kind, id)[answered];
   return calls ? { calls } : { chunks: piecesOf(answerOf(agent, kind, id)) };
 }
+
+/** Tells whether a call was answered with an error: its agent did not know the tool. */
+const hasError = ({ contents }: ModelRequest) =>
+  contents.some(({ parts }) => parts?.some(({ functionResponse }) => functionResponse?.response?.error));
 
 const piecesOf = (text: string) => text.split(/(?<= )/);
 
@@ -87,6 +95,7 @@ function stepsOf(agent: string, kind: string, id: string): ScriptedCall[][] {
     longjob: [[work(10)]],
     ticket: [[{ name: 'long_work', args: { op: id } }]],
     confirm: [[{ name: 'add_confirmed', args: { op: id } }]],
+    client: [[{ name: clientTool.name, args: { op: id } }], [{ name: clientTool.name, args: { op: id } }]],
     file: [[{ name: 'save_file', args: { op: id } }]],
     big: [[{ name: 'add_remote', args: { op: id, bytes: 1_100_000 } }]],
   };

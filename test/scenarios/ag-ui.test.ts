@@ -7,9 +7,9 @@ import { deskApp } from '../browser/desk/src/agent.ts';
 import { restClient } from '../rest-client.ts';
 
 let mesh: LocalMesh;
+const desk = { manifest: agentManifest(deskApp), folder: 'test/browser/desk' };
 beforeAll(async () => {
-  const services = [{ manifest: agentManifest(deskApp), folder: 'test/browser/desk' }];
-  mesh = await launchMesh({ services, model: 'scripted' });
+  mesh = await launchMesh({ services: [desk], model: 'scripted', ackWaitMs: 1_000 });
 });
 afterAll(() => mesh?.[Symbol.asyncDispose]());
 
@@ -22,11 +22,17 @@ function agent(threadId: string, app = 'desk_app') {
     await http.runAgent(parameters, { onEvent: ({ event }) => void events.push(event) });
     return events;
   };
-  const say = (text: string) => {
+  const say = (text: string, parameters?: Parameters<HttpAgent['runAgent']>[0]) => {
     http.addMessage({ id: crypto.randomUUID(), role: 'user', content: text });
+    return run(parameters);
+  };
+  /** Sends the result of a tool that the client has run. */
+  const tell = (toolCallId: string, result: object) => {
+    const content = JSON.stringify(result);
+    http.addMessage({ id: crypto.randomUUID(), role: 'tool', toolCallId, content });
     return run();
   };
-  return { http, run, say };
+  return { http, run, say, tell };
 }
 
 /** Returns the types of the events, those of several pieces of a text as one. */
@@ -119,6 +125,81 @@ describe('a conversation with the client of AG-UI', () => {
     );
     expect((await client.send('POST', `${session}/invocations/${invocation}/cancel`)).status).toBe(202);
     expect((await finished).at(-1)).toMatchObject({ outcome: { type: 'cancelled' } });
+  });
+});
+
+const pickColor = {
+  name: 'pick_color',
+  description: 'Lets the user pick a color.',
+  parameters: { type: 'object', properties: { near: { type: 'string' } }, required: ['near'] },
+};
+/** What a frontend sends with a message. */
+const frontend = {
+  tools: [pickColor],
+  context: [{ description: 'the room', value: 'hall' }],
+  forwardedProps: { folder: 'drafts' },
+};
+/** Returns the id of the last call of a tool of the client. */
+const callIn = (events: readonly BaseEvent[]) => {
+  const started = events.findLast((event) => 'toolCallName' in event && event.toolCallName === 'pick_color');
+  return started && 'toolCallId' in started ? String(started.toolCallId) : '';
+};
+const readSession = async (session: string) => {
+  const client = restClient(mesh.gatewayUrl);
+  const answer = await client.send('GET', `/apps/desk_app/users/ann/sessions/${session}`);
+  return (await answer.json()) as {
+    state: object;
+    events: { author: string; content?: { parts: { functionResponse?: { name: string } }[] } }[];
+  };
+};
+
+describe('a frontend with tools', () => {
+  it('runs them between the runs, and gives context and properties to its run', async () => {
+    const { http, say, tell } = agent('tools');
+    const asked = await say('Pick a color', frontend);
+    const call = [EventType.TOOL_CALL_START, EventType.TOOL_CALL_ARGS, EventType.TOOL_CALL_END];
+    expect(typesOf(asked)).toEqual([
+      ...[EventType.RUN_STARTED, EventType.STATE_SNAPSHOT, ...call, ...call],
+      ...[EventType.TOOL_CALL_RESULT, EventType.STATE_DELTA, EventType.RUN_FINISHED],
+    ]);
+    expect(asked.at(-1)).toMatchObject({ outcome: { type: 'success' } });
+    // The tool of the mesh read the properties of the run.
+    const saved = { name: 'color.txt', version: 0, folder: 'drafts' };
+    expect(JSON.parse(String(contentOf(http.messages.find(({ role }) => role === 'tool'))))).toEqual(saved);
+    const again = await tell(callIn(asked), { color: 'another' });
+    await tell(callIn(again), { color: 'blue' });
+    expect(contentOf(http.messages.at(-1))).toBe('blue for the hall.');
+    const { state, events } = await readSession('tools');
+    expect(state).toEqual({ last_file: 'color.txt' });
+    expect(events[0]?.content?.parts).toEqual([{ text: 'Pick a color' }]);
+    await say('Save note.txt');
+    expect(JSON.parse(String(contentOf(http.messages.at(-2))))).toEqual({ name: 'note.txt', version: 0 });
+    const twice = { id: 'm', role: 'tool', toolCallId: callIn(again), content: 'red' };
+    const refused = await restClient(mesh.gatewayUrl).send('POST', '/apps/desk_app/users/ann/ag-ui', {
+      ...{ threadId: 'tools', runId: 'twice', messages: [twice] },
+    });
+    expect([refused.status, await refused.text()]).toEqual([
+      412,
+      expect.stringContaining('it may have one already'),
+    ]);
+  });
+
+  it('goes on at another replica when the agent is killed behind the answer of the client', async () => {
+    const { http, say, tell } = agent('killed');
+    const asked = await say('Pick a color', frontend);
+    const again = await tell(callIn(asked), { color: 'another' });
+    const finished = tell(callIn(again), { color: 'slow' });
+    const answersIn = async () =>
+      (await readSession('killed')).events.filter(
+        ({ author, content }) =>
+          author === 'user' && content?.parts.some(({ functionResponse }) => functionResponse),
+      ).length;
+    await until(async () => (await answersIn()) === 2, { what: 'the answer in the log' });
+    await mesh.processes[0]?.kill();
+    await mesh.start(desk);
+    expect((await finished).at(-1)).toMatchObject({ outcome: { type: 'success' } });
+    expect(contentOf(http.messages.at(-1))).toBe('slow for the hall.');
+    expect(await answersIn()).toBe(2);
   });
 });
 
@@ -258,11 +339,13 @@ describe('an input that cannot be served', () => {
     });
 
   it.each([
-    [501, 'takes no tools', { tools: [{ name: 'pick_color', description: 'Picks.' }] }],
-    [501, 'takes no context', { context: [{ description: 'time', value: 'noon' }] }],
-    [501, 'takes no forwardedProps', { forwardedProps: { a: 1 } }],
-    [400, 'role user, not assistant', { messages: [{ id: 'm', role: 'assistant', content: 'hi' }] }],
-    [400, 'role user, not none', { messages: [] }],
+    [400, 'agent desk_agent has a tool of this name', { tools: [{ name: 'save_file', description: '' }] }],
+    [400, 'the framework has a tool', { tools: [{ name: 'transfer_to_agent', description: '' }] }],
+    [400, 'two tools are called a', { tools: ['a', 'a'].map((name) => ({ name, description: '' })) }],
+    [400, '64000 characters', { context: [{ description: 'all', value: 'x'.repeat(64_000) }] }],
+    [412, 'no call c', { messages: [{ id: 'm', role: 'tool', toolCallId: 'c', content: 'red' }] }],
+    [400, 'role user or tool, not assistant', { messages: [{ id: 'm', role: 'assistant', content: 'hi' }] }],
+    [400, 'role user or tool, not none', { messages: [] }],
     [400, 'the body', { threadId: 7 }],
     [412, 'no question x', { resume: [{ interruptId: 'x', status: 'resolved', payload: true }] }],
   ])('is refused by its name: %s %s', async (status, reason, body) => {

@@ -110,8 +110,10 @@ export function brief(event: Event): string {
 /**
  * Makes a session whose invocations run in processes that die right after their first commit. The next
  * process continues from the log.
+ *
+ * @param customMetadata metadata of the messages with a text
  */
-export async function crashingChat(agent: BaseAgent) {
+export async function crashingChat(agent: BaseAgent, customMetadata?: Record<string, unknown>) {
   const sessionService = new InMemorySessionService();
   const credentialService = new InMemoryCredentialService();
   const signInService = new InMemorySignInService();
@@ -133,7 +135,8 @@ export async function crashingChat(agent: BaseAgent) {
       if (!session) throw new Error('the session is gone');
       const before = events.length;
       const services = { sessionService, credentialService, signInService };
-      const process = runInvocation({ agent, session, ...services, ...run, newMessage, runConfig });
+      const message = { newMessage, ...(part.text !== undefined && { customMetadata }) };
+      const process = runInvocation({ agent, session, ...services, ...run, ...message, runConfig });
       for await (const event of process) {
         if (event.partial) continue;
         events.push(event);

@@ -41,6 +41,7 @@ export { audit, auditRefusedMessage } from './messages/audit.ts';
 export { hopHeaders } from './messages/carrier.ts';
 export { deadlineSignal } from './messages/deadline.ts';
 export { outlastOutage } from './messages/outlast-outage.ts';
+export { checkClientInput } from './remote/check-client-input.ts';
 export type { MeshToolsetOptions } from './remote/mesh-toolset.ts';
 export { MeshToolset } from './remote/mesh-toolset.ts';
 export type { RemoteAgent } from './remote/remote-agent.ts';

@@ -14,6 +14,8 @@ export type { Canary, CanaryInput } from './messages/canary.ts';
 export { canarySchema } from './messages/canary.ts';
 export type { AgentCard, Card, CardInput, Provisioned, StoredCard, ToolCard } from './messages/card.ts';
 export { agentCardSchema, cardSchema, provisionedSchema, readCard, toolCardSchema } from './messages/card.ts';
+export type { ClientInput, ClientTool } from './messages/client-input.ts';
+export { clientInputSchema, clientKey } from './messages/client-input.ts';
 export type {
   Answer,
   Ask,

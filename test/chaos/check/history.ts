@@ -1,5 +1,5 @@
 import type { StoredEvent } from '@agentmesh/agent/internal';
-import type { SessionRef } from '@agentmesh/protocol';
+import type { ClientInput, SessionRef } from '@agentmesh/protocol';
 
 /**
  * Returns the time in ms of the machine's monotonic clock. All processes of one machine share this clock, and
@@ -50,6 +50,7 @@ export interface Message {
   answers?: GivenAnswer[];
   whenBusy: 'enqueue' | 'reject' | 'interrupt';
   stateDelta?: Record<string, unknown>;
+  client?: ClientInput;
   deadlineMs?: number;
   sentAt: number;
   /**

@@ -14,22 +14,29 @@ const lookMs = 150;
 /** The time after which a client looks whether an answer of which it knows nothing was taken, in ms. */
 const againMs = 2_500;
 
-/** Answers a question, as a message with a function response, until the client knows that an answer was taken. */
+/**
+ * Answers a question, or a call of a tool of the client, as a message with a function response, until the client knows
+ * that an answer was taken.
+ */
 export async function answer(visitor: Visitor, step: Answer): Promise<void> {
   const { place, clients } = visitor;
   if (place.milestones.get(step.to)?.invocationId === undefined || !place.session) return;
+  let first: string | undefined;
   for (let n = 0; ; n += 1) {
     const session = await sessionOf(visitor);
     const call = await awaitPending(visitor, session, n === 0 ? pendingMs : 0);
-    if (!call) return;
+    // The run that the answer has begun may wait for the next call of the tool.
+    if (!call || (call.kind === 'result' && call.id !== (first ?? call.id))) return;
+    first = call.id;
+    const op = call.kind === 'result' ? 'client' : 'confirm';
     const response = { confirmed: step.confirmed };
     const message = clients.send({
-      ...{ session, via: 'http', kind: 'answer', op: 'confirm', whenBusy: 'enqueue', sentAt: now() },
+      ...{ session, via: 'http', kind: 'answer', op, whenBusy: 'enqueue', sentAt: now() },
       ...{ id: n === 0 ? step.id : `${step.id}.${n}`, answers: [{ callId: call.id, response }] },
-      expected: expectedOf('confirm', opOf(call) ?? step.to),
+      expected: expectedOf(op, opOf(call) ?? step.to),
       ...(n > 0 && { repeats: step.id }),
     });
-    const functionResponse = { id: call.id, name: 'adk_request_confirmation', response };
+    const functionResponse = { id: call.id, name: call.name, response };
     const trial = { visitor, message, milestones: makeMilestones(), reads: 'steady' as const };
     const sent = await sendToGateway(trial, { role: 'user', parts: [{ functionResponse }] });
     if (sent === 'known') return;
@@ -37,10 +44,13 @@ export async function answer(visitor: Visitor, step: Answer): Promise<void> {
   }
 }
 
-/** Returns the operation that a question is about: its message may have been sent again, under another name. */
+/** Returns the operation that a call is about: its message may have been sent again, under another name. */
 function opOf({ args }: AddressedCall): string | undefined {
-  return (args as { originalFunctionCall?: { args?: { op?: string } } } | undefined)?.originalFunctionCall
-    ?.args?.op;
+  const { originalFunctionCall, op } = (args ?? {}) as {
+    originalFunctionCall?: { args?: { op?: string } };
+    op?: string;
+  };
+  return originalFunctionCall?.args?.op ?? op;
 }
 
 /** Publishes the outcome of a ticket, once or twice. */

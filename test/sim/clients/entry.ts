@@ -56,9 +56,16 @@ export function meshEntry(mesh: Mesh): Entry {
     deleteUser: async (userId) => (await deleteUserData(mesh, { appName: app, userId })).complete,
     fork: (ref) => copySession(sessions, ref, {}),
     rewind: (ref, invocationId) => rewind(mesh, ref, invocationId),
-    start({ session, whenBusy, stateDelta, deadlineMs }, message, signal) {
+    start({ session, whenBusy, stateDelta, client, deadlineMs }, message, signal) {
       const { appName, userId: user, sessionId } = session;
-      const command = { app: appName, user, session: sessionId, message, whenBusy };
+      const command = {
+        app: appName,
+        user,
+        session: sessionId,
+        message,
+        whenBusy,
+        ...(client && { client }),
+      };
       return startRun(
         mesh,
         { ...command, runConfig: { streamingMode: 'sse' }, ...(stateDelta && { stateDelta }) },

@@ -39,9 +39,10 @@ export function httpEntry(server: GatewayServer): Entry {
     fork: async (ref) => String((await ask('POST', `${pathOf(ref)}/fork`, {})).id),
     rewind: (ref, rewindBeforeInvocationId) =>
       ask('POST', `${pathOf(ref)}/rewind`, { rewindBeforeInvocationId }),
-    start({ session, whenBusy, stateDelta }, content, signal) {
+    start({ session, whenBusy, stateDelta, client }, content, signal) {
       const newMessage = typeof content === 'string' ? { role: 'user', parts: [{ text: content }] } : content;
-      const body = { ...session, whenBusy, streaming: true, newMessage, ...(stateDelta && { stateDelta }) };
+      const more = { ...(stateDelta && { stateDelta }), ...(client && { client }) };
+      const body = { ...session, whenBusy, streaming: true, newMessage, ...more };
       return stream(session, { method: 'POST', url: '/run_sse', body, signal }, 0);
     },
     follow(ref, after, signal) {

@@ -4,7 +4,7 @@ import { type Headers, header, MeshError, type SessionRef } from '@agentmesh/pro
 import { type Message, now } from '../../chaos/check/history.ts';
 import { emptyView } from '../../chaos/check/parts.fixture.ts';
 import { type Milestones, makeMilestones } from '../../chaos/clients/milestones.ts';
-import { countsOf, expectedOf, wordsOf } from '../../chaos/model.ts';
+import { clientTool, countsOf, expectedOf, wordsOf } from '../../chaos/model.ts';
 import type { Reading, Say } from '../../chaos/plan/steps.ts';
 import { names } from '../stage/start-process.ts';
 import { sessionOf, type Visitor } from './clients.ts';
@@ -45,6 +45,7 @@ function messageOf(step: Say, id: string, session: SessionRef): Message {
     ...{ text: wordsOf(kind, id, padBytes), expected: expectedOf(kind, id), counts: countsOf(kind) },
     ...(deadlineMs !== undefined && { deadlineMs }),
     ...(stateDelta && { stateDelta }),
+    ...(kind === 'client' && { client: { tools: [clientTool] } }),
   };
 }
 

@@ -22,9 +22,16 @@ const confirmed: Step[][] = [
   [{ do: 'answer', id: '2', to: '1', confirmed: true, atMs: 0 }],
 ];
 
+/** Two calls of a tool of the client, one behind the answer to the other. */
+const answeredByClient: Step[][] = [
+  [say('1', 'client')],
+  [{ do: 'answer', id: '2', to: '1', confirmed: true, atMs: 0 }],
+  [{ do: 'answer', id: '3', to: '1', confirmed: true, atMs: 0 }],
+];
+
 const overHttp: readonly Visit[] = [
   visit(
-    ...confirmed,
+    ...answeredByClient.slice(0, 2),
     [{ do: 'upload', id: '3', bytes: 100, atMs: 0 }],
     [{ do: 'delete', again: true, atMs: 0 }],
     [say('4', 'stream')],
@@ -44,6 +51,7 @@ const list: readonly Scenario[] = [
   { name: 'queued', replicas: front, visits: one('local', { via: 'nats' }) },
   { name: 'large', replicas: front, visits: one('local', { padBytes: 70_000 }) },
   { name: 'confirm', replicas: front, visits: [visit(...confirmed)] },
+  { name: 'client', replicas: front, visits: [visit(...answeredByClient)] },
   {
     name: 'ticket',
     replicas: withJobs,

@@ -11,6 +11,7 @@ import { asWords } from '../code-executors/code-blocks.ts';
 import { promptView } from '../compaction/prompt-view.ts';
 import { copyJson } from '../events/copy-json.ts';
 import { createEventActions } from '../events/event.ts';
+import { clientContext } from '../journal/client-input.ts';
 import { buildContents } from '../prompt/contents.ts';
 import { readInstruction } from '../prompt/instructions.ts';
 import {
@@ -18,6 +19,7 @@ import {
   SetModelResponseTool,
   setModelResponseInstruction,
 } from '../prompt/output-schema.ts';
+import { toolsOfClient } from '../tools/client-tool.ts';
 import type { LlmAgent } from './llm-agent.ts';
 import { TransferToAgentTool, transferInstruction } from './transfer.ts';
 
@@ -56,6 +58,7 @@ export async function buildRequest(
     agentName: agent.name,
     branch: context.branch,
     include: agent.includeContents,
+    clientContext: clientContext(context),
   }).map((content) => asWords(content, agent.codeExecutor));
   const config = {
     ...agent.generateContentConfig,
@@ -108,25 +111,28 @@ function globalInstruction({ rootAgent }: LlmAgent, { transfers, appName }: Invo
 
 /**
  * Returns the tools of this step by name, with the tools that the framework adds: `transfer_to_agent` when
- * there is a transfer target, `set_model_response` when the answer must fit a schema. Plugins may leave some
- * out.
+ * there is a transfer target, `set_model_response` when the answer must fit a schema. The tools of the client
+ * are among them. Plugins may leave some out.
  *
  * @throws MeshError `invalid_argument` for two tools of one name
  */
 export async function resolveTools(agent: LlmAgent, context: InvocationContext): Promise<StepTools> {
   const targets = agent.transferTargets(context);
-  const tools = await agent.canonicalTools(new ReadonlyContext(originOf(context)));
+  const ownTools = await agent.canonicalTools(new ReadonlyContext(originOf(context)));
+  const ofClient = toolsOfClient(context);
+  const tools = [...ownTools, ...ofClient];
   if (targets.length > 0) tools.push(new TransferToAgentTool(targets));
   if (agent.outputSchema && tools.length > 0) tools.push(new SetModelResponseTool(agent.outputSchema));
   const all: Record<string, BaseTool> = Object.create(null);
   for (const tool of tools) {
-    if (all[tool.name]) {
-      throw new MeshError(
-        'invalid_argument',
-        `agent ${agent.name} has two tools called ${tool.name}; rename one`,
-      );
+    const { name } = tool;
+    if (all[name]) {
+      const problem = ofClient.includes(tool)
+        ? `the client declares the tool ${name}, and agent ${agent.name} has a tool of this name`
+        : `agent ${agent.name} has two tools called ${name}`;
+      throw new MeshError('invalid_argument', `${problem}; rename one`);
     }
-    all[tool.name] = tool;
+    all[name] = tool;
   }
   const { pluginManager } = context;
   if (!pluginManager.has('beforeToolSelection')) return { targets, toolsDict: all };

@@ -5,6 +5,7 @@ import type { InvocationContext } from '../base/invocation-context.ts';
 import { getFunctionCalls, getFunctionResponses } from '../events/event.ts';
 import { logIndex } from '../events/log-index.ts';
 import { isQuestionName } from '../events/question.ts';
+import { clientCalls } from '../journal/client-input.ts';
 import { turnOf } from '../journal/journal.ts';
 import { endsTurn, hasOpenCode, isProgress, isStep, stepAuthor, stepMarkOf } from '../journal/step-mark.ts';
 import { setModelResponseName } from '../prompt/output-schema.ts';
@@ -75,10 +76,13 @@ export function newBasis(agent: string, step: WorkStep, before: string | undefin
 function stepAtCalls(last: Event, context: InvocationContext): Step | undefined {
   const asking = callsBehind(last, context);
   if (!asking) return undefined;
-  if (isClients(unansweredCalls(asking, context), context)) return { kind: 'done' };
+  const unanswered = unansweredCalls(asking, context);
+  if (isClients(unanswered, context)) return { kind: 'done' };
+  const ofClient = clientCalls(asking, unanswered, context);
   const calls = stepAuthor(last) === context.agent.name ? callsToMake(asking, context) : [];
-  if (calls.length > 0) return { kind: 'call-tools', event: asking, calls };
-  return isWaiting(asking, context) ? { kind: 'done' } : undefined;
+  const ownCalls = calls.filter((call) => !ofClient.includes(call));
+  if (ownCalls.length > 0) return { kind: 'call-tools', event: asking, calls: ownCalls };
+  return ofClient.length > 0 || isWaiting(asking, context) ? { kind: 'done' } : undefined;
 }
 
 /** Returns the next step after an event of the agent's own. */
@@ -164,6 +168,11 @@ function isWaiting(asking: Event, { session }: InvocationContext): boolean {
 /** Tells whether the framework provides the tool and runs it itself. */
 export function isFrameworkTool(name: string | undefined): boolean {
   return name === transferToolName || name === setModelResponseName;
+}
+
+/** Tells whether no tool of a client may have this name: the framework uses it. */
+export function isReservedName(name: string): boolean {
+  return isFrameworkTool(name) || isQuestionName(name);
 }
 
 /** Tells whether the client runs some of these calls. The framework's own tools always run here. */

@@ -48,7 +48,7 @@ export interface InvocationOptions extends InvocationServices {
   /** The `temp:` state of the invocation, keys with their prefix; default: it is read. */
   temp?: Readonly<Record<string, unknown>>;
   /** Metadata of the user's event. */
-  customMetadata?: Record<string, unknown>;
+  customMetadata?: Record<string, unknown> | undefined;
   /** The sender of the answers in the message; recorded in its event, under `customMetadata.answeredBy`. */
   answeredBy?: AnsweredBy;
   runConfig: RunConfig;

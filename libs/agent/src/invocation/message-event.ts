@@ -11,7 +11,7 @@ export interface MessageOptions {
   invocationId: string;
   resume?: string;
   stateDelta?: Record<string, unknown>;
-  customMetadata?: Record<string, unknown>;
+  customMetadata?: Record<string, unknown> | undefined;
   answeredBy?: AnsweredBy;
   caller?: Caller | undefined;
   runConfig: RunConfig;

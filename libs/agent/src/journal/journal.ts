@@ -3,6 +3,7 @@ import { isInPath, isOnBranch } from '../events/agent-path.ts';
 import { getFunctionCalls, getFunctionResponses } from '../events/event.ts';
 import { logIndex } from '../events/log-index.ts';
 import { isQuestionName } from '../events/question.ts';
+import { clientCalls } from './client-input.ts';
 import { stepAuthor } from './step-mark.ts';
 
 /** The part of a session's log that is the journal of an invocation. */
@@ -111,13 +112,11 @@ export function isWaiting(context: JournalContext): boolean {
   );
   if (ownEvents.some(({ actions }) => actions.transferToAgent !== undefined)) return false;
   const asking = ownEvents.findLast((event) => getFunctionCalls(event).length > 0);
-  const open = new Set(asking ? openCallIds(context, [asking]) : []);
-  return (
-    asking !== undefined &&
-    getFunctionCalls(asking).some(
-      ({ id = '', name }) => open.has(id) && (isQuestionName(name) || runConfig.pauseOnToolCalls),
-    )
-  );
+  if (!asking) return false;
+  const ids = new Set(openCallIds(context, [asking]));
+  const open = getFunctionCalls(asking).filter(({ id = '' }) => ids.has(id));
+  if (open.some(({ name }) => isQuestionName(name) || runConfig.pauseOnToolCalls)) return true;
+  return clientCalls(asking, open, context).length > 0;
 }
 
 /**

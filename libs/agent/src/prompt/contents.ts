@@ -3,6 +3,7 @@ import type { Content } from '@google/genai';
 import { isOnBranch } from '../events/agent-path.ts';
 import { getFunctionResponses } from '../events/event.ts';
 import { logIndex } from '../events/log-index.ts';
+import type { ClientContext } from '../journal/client-input.ts';
 import { isFromOther, shownContent } from './shown-event.ts';
 import { shownLog } from './shown-log.ts';
 
@@ -16,14 +17,16 @@ export interface ContentsRequest {
   branch: string | undefined;
   /** `none`: only the current turn, from the last event of another author. */
   include: 'default' | 'none';
+  /** What the client says about the situation. */
+  clientContext?: ClientContext | undefined;
 }
 
 /** Makes the model's view of the conversation from the events that this agent may see. It belongs to the log. */
 export function buildContents(request: ContentsRequest): readonly Content[] {
-  const { summary, events, invocationId, include, agentName, branch } = request;
+  const { summary, events, invocationId, include, agentName, branch, clientContext } = request;
   const from = include === 'none' ? startOfTurn(request) : 0;
   const log = shownLog(from === 0 ? events : events.slice(from), { agentName, branch });
-  const contents = log.contentsFor(invocationId);
+  const contents = log.contentsFor(invocationId, clientContext);
   return summary === undefined ? contents : [summaryContent(summary), ...contents];
 }
 

@@ -1,8 +1,7 @@
 import { encodeName } from '@agentmesh/protocol';
-import { agentCards } from '../mesh/cards.ts';
 import type { Mesh } from '../mesh/mesh.ts';
 import { serviceName } from '../mesh/service-name.ts';
-import { treeOf } from '../remote/transfer-port.ts';
+import { agentsOf } from '../remote/transfer-port.ts';
 
 /** The time after which a refused publisher causes another look at the cards and at the log, in ms. */
 const refusedMs = 1_000;
@@ -39,14 +38,4 @@ export function publisherCheck(mesh: Mesh, app: string): (subject: string) => Ne
     refusedUntil.set(publisher, now + refusedMs);
     return 'look';
   };
-}
-
-/**
- * Returns the agents that may have a session of an app: the trees of the agents that serve the app, and of the
- * agent without an app whose name the app has.
- */
-export function agentsOf(mesh: Mesh, app: string): Set<string> {
-  const cards = agentCards(mesh);
-  const roots = cards.filter((card) => (card.app ?? card.name) === app);
-  return new Set(roots.flatMap(({ name }) => [...treeOf(cards, name)]));
 }

@@ -1,3 +1,4 @@
+import { clientInputOf } from '@agentmesh/agent/internal';
 import type { StoredDeadLetter } from '@agentmesh/bus';
 import {
   agentOfQueue,
@@ -11,7 +12,7 @@ import {
   runCommandSchema,
 } from '@agentmesh/protocol';
 import type { Mesh } from '../mesh/mesh.ts';
-import { agentsOf } from './news-publisher.ts';
+import { agentsOf } from '../remote/transfer-port.ts';
 import { type RunOptions, type StartedRun, startRun } from './start-run.ts';
 
 /**
@@ -47,9 +48,10 @@ export async function replayDeadLetter(
   if (answersCalls(message))
     throw notReplayable('its message answers calls, and only who gives an answer may send it');
   const { stateDelta, runConfig } = command;
+  const client = command.client ?? (userEvent && clientInputOf(userEvent));
   return await startRun(
     mesh,
-    { app, user, session, message, runConfig, ...(stateDelta && { stateDelta }) },
+    { app, user, session, message, runConfig, ...(stateDelta && { stateDelta }), ...(client && { client }) },
     { whenAbsent: 'enqueue', ids: { invocationId: idOf(stored) }, ...(signal && { signal }) },
   );
 }

@@ -29,6 +29,7 @@ import { tooManyWaiting } from '../mesh/run-limits.ts';
 import { enqueueRun, versionOf } from '../messages/enqueue-run.ts';
 import type { OutlineOptions } from '../messages/read-log.ts';
 import { runHeader } from '../messages/run-header.ts';
+import { checkClientInput } from '../remote/check-client-input.ts';
 import { assertResumable } from '../runs/check-continuation.ts';
 import { onlyRootSpeaks, speakerOf } from '../runs/next-speaker.ts';
 import { isUp } from './is-up.ts';
@@ -47,6 +48,8 @@ export interface RunRequest {
    */
   invocationId?: string;
   stateDelta?: Record<string, unknown>;
+  /** What the client gives beside the message: tools that it runs itself, and facts about the situation. */
+  client?: RunCommandInput['client'];
   runConfig?: RunCommandInput['runConfig'];
   /**
    * Decides what happens when another run is at work in the session; default `enqueue`: runs of one session
@@ -106,6 +109,7 @@ const requestNames: OptionNames<RunRequest> = {
   message: true,
   invocationId: true,
   stateDelta: true,
+  client: true,
   runConfig: true,
   whenBusy: true,
   answeredBy: true,
@@ -164,6 +168,7 @@ export async function startRun(
   const { signal, timeoutMs, outlineAbove, whenAbsent = 'reject' } = options;
   const ref: SessionRef = { appName: app, userId: user, sessionId: session };
   const root = await rootOf(mesh, app);
+  checkClientInput(mesh, app, request.client);
   // Asked at once where no other agent can get the message.
   const rootIsUp = whenAbsent === 'reject' && onlyRootSpeaks(mesh, root) ? isUp(mesh, root.name) : undefined;
   rootIsUp?.catch(() => {});

@@ -1,6 +1,7 @@
 import type { TransferPort, TransferTarget } from '@agentmesh/agent';
 import type { AgentCard } from '@agentmesh/protocol';
 import { agentCard, agentCards } from '../mesh/cards.ts';
+import type { Mesh } from '../mesh/mesh.ts';
 import type { ServedAgent } from '../mesh/served-agent.ts';
 import { remoteAgent } from './remote-agent.ts';
 
@@ -68,6 +69,16 @@ export function treeOf(cards: readonly Relations[], name: string): Set<string> {
     }
   }
   return tree;
+}
+
+/**
+ * Returns the agents that may have a session of an app: the trees of the agents that serve the app, and of the
+ * agent without an app whose name the app has.
+ */
+export function agentsOf(mesh: Mesh, app: string): Set<string> {
+  const cards = agentCards(mesh);
+  const roots = cards.filter((card) => (card.app ?? card.name) === app);
+  return new Set(roots.flatMap(({ name }) => [...treeOf(cards, name)]));
 }
 
 /** Returns the names of all agents below an agent. */

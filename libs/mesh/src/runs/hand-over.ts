@@ -63,7 +63,7 @@ export async function handOver(
 ): Promise<WorkOutcome> {
   const hop = run.hop + 1;
   const owner = `${encodeToken(run.app)}.${encodeToken(run.user)}`;
-  const { message: _message, stateDelta: _delta, fresh: _fresh, ...rest } = run;
+  const { message: _message, stateDelta: _delta, client: _client, fresh: _fresh, ...rest } = run;
   await enqueueRun(
     mesh,
     { ...run, agent: to },

@@ -1,6 +1,7 @@
 import type { Session } from '@agentmesh/agent';
 import {
   addEvent,
+  clientMetadata,
   endOfRun,
   type HeldSession,
   type InvocationRecord,
@@ -248,8 +249,7 @@ async function runHop(
   const newMessage = run.message && (await openAnswers(mesh, refOf(session), run.message));
   const events = runInvocation({
     ...services,
-    agent,
-    session,
+    ...{ agent, session },
     sessionService: fencedSessions(mesh.sessions, token, { calls, maxLlmCalls: run.runConfig.maxLlmCalls }),
     temp: record.temp,
     invocationId: run.invocationId,
@@ -257,6 +257,7 @@ async function runHop(
     ...(newMessage && { newMessage }),
     committedMessage: committed?.event,
     ...(run.stateDelta && { stateDelta: run.stateDelta }),
+    customMetadata: clientMetadata(run.client),
     ...(run.answeredBy && { answeredBy: run.answeredBy }),
     runConfig: run.runConfig,
     carrier: { ...carrier, [header.token]: String(token) },

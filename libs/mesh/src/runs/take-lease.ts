@@ -1,4 +1,5 @@
 import {
+  clientMetadata,
   endOfRun,
   type HeldSession,
   type InvocationRecord,
@@ -70,7 +71,8 @@ export function firstEvent(
   caller: Caller | undefined,
 ): Event | undefined {
   const place = { userId: run.user, sessionId: run.session };
-  return plainMessageEvent({ ...run, caller, pluginManager: services.pluginManager }, place, run.message);
+  const also = { pluginManager: services.pluginManager, customMetadata: clientMetadata(run.client) };
+  return plainMessageEvent({ ...run, caller, ...also }, place, run.message);
 }
 
 interface TakeRequest {

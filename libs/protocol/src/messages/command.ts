@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { isToken, maxTokenLength } from '../names/token.ts';
 import { answeredBySchema } from './answered-by.ts';
+import { clientInputSchema } from './client-input.ts';
 import { messageSchema } from './content.ts';
 import { eventActionsSchema, eventSchema, givenActionsSchema, toolConfirmationSchema } from './event.ts';
 
@@ -70,6 +71,8 @@ export const runCommandSchema = z.object({
   /** Absent on hops after a transfer. */
   message: messageSchema.optional(),
   stateDelta: record.optional(),
+  /** What the client gives beside the message; absent on hops after a transfer. */
+  client: clientInputSchema.optional(),
   runConfig: runConfigSchema.prefault({}),
   whenBusy: whenBusySchema.default('enqueue'),
   /**

@@ -21,7 +21,7 @@ export function questionText({ kind, name, args }: Pick<Question, 'kind' | 'name
     case 'confirmation':
       return `May ${called} be called? ${ownHint(toolConfirmation?.hint)}`.trim();
     case 'input':
-      return typeof message === 'string' ? message : 'An agent asks for an answer.';
+      return `${call ? `${call.name} asks: ` : ''}${typeof message === 'string' ? message : 'An agent asks for an answer.'}`;
     case 'credential':
       return `${called} needs a sign-in of the user.`;
     case 'result':

@@ -1,5 +1,5 @@
 import { questionNames } from '@agentmesh/agent/internal';
-import type { messageSchema } from '@agentmesh/protocol';
+import type { ClientInput, messageSchema } from '@agentmesh/protocol';
 import type { FastifyRequest } from 'fastify';
 import type { z } from 'zod';
 import { callerOf, hasRole } from './caller.ts';
@@ -13,6 +13,7 @@ interface WantedRun {
   userId: string;
   message: Message;
   stateDelta?: Record<string, unknown> | null | undefined;
+  client?: ClientInput | null | undefined;
 }
 
 /**
@@ -23,12 +24,12 @@ interface WantedRun {
  * @throws MeshError `permission_denied`
  */
 export function assertMayStart(request: FastifyRequest, wanted: WantedRun): void {
-  const { appName, userId, message, stateDelta } = wanted;
+  const { appName, userId, message, stateDelta, client } = wanted;
   const caller = callerOf(request);
   assertRole(caller, appName, 'user', 'to start a run');
   assertMayWriteState(request, appName, stateDelta);
   if (actsFor(caller, userId) || hasRole(caller, appName, 'operator')) return;
-  if (isConfirmation(message) && Object.keys(stateDelta ?? {}).length === 0)
+  if (isConfirmation(message) && Object.keys(stateDelta ?? {}).length === 0 && !client)
     assertRole(caller, appName, 'approver', `to answer a confirmation in a session of user ${userId}`);
   else assertRole(caller, appName, 'operator', `to start a run in a session of user ${userId}`);
 }

@@ -124,7 +124,8 @@ describe('a run in the session of another user', () => {
       [answer, result],
     ])
       expect(await send('approver', { parts })).toBe(403);
-    expect(await send('approver', { parts: [answer] }, { stateDelta: { a: 1 } })).toBe(403);
+    for (const more of [{ stateDelta: { a: 1 } }, { client: { tools: [{ name: 'pick' }] } }])
+      expect(await send('approver', { parts: [answer] }, more)).toBe(403);
     expect(await send('operator', { parts: [{ text: 'hi' }] })).toBe(500);
   });
 });

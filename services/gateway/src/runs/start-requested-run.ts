@@ -8,7 +8,13 @@ import {
   type StartedRun,
   startRun,
 } from '@agentmesh/mesh';
-import { MeshError, messageSchema, runConfigSchema, whenBusySchema } from '@agentmesh/protocol';
+import {
+  clientInputSchema,
+  MeshError,
+  messageSchema,
+  runConfigSchema,
+  whenBusySchema,
+} from '@agentmesh/protocol';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { z } from 'zod';
 import { callerOf, countedAs, personOf, vouchedCaller } from '../access/caller.ts';
@@ -46,6 +52,11 @@ export const runBody = z.strictObject({
     .describe("ADK's web UI sends it with an answer; it is not read, because an answer names its call"),
   streaming: z.boolean().default(false),
   stateDelta: z.record(z.string(), z.unknown()).nullish(),
+  client: clientInputSchema
+    .nullish()
+    .describe(
+      'tools that the client runs itself, and facts about the situation, for the run; see the page about AG-UI',
+    ),
   runConfig: runConfigSchema
     .pick({ saveInputBlobsAsArtifacts: true, pauseOnToolCalls: true, plainTextToolConfirmation: true })
     .extend({ maxLlmCalls })
@@ -68,8 +79,8 @@ export async function startRequestedRun(
   { signal, streams }: { signal: AbortSignal; streams: boolean },
 ): Promise<AcceptedRun> {
   const requested = readBody(runBody, request);
-  const { appName, userId, sessionId, newMessage: message, stateDelta } = requested;
-  assertMayStart(request, { appName, userId, message, stateDelta });
+  const { appName, userId, sessionId, newMessage: message, stateDelta, client } = requested;
+  assertMayStart(request, { appName, userId, message, stateDelta, client });
   await context.limits?.admitTarget({ app: appName, user: userId }, 'run', reply);
   const repeatable = readRepeatable(context, request, { appName, userId, sessionId });
   const followed = await repeatable?.follow(signal);
@@ -128,11 +139,11 @@ export async function startAllowedRun(
   }: { signal: AbortSignal; streams: boolean; repeatable?: RepeatableRun | undefined },
 ): Promise<AcceptedRun> {
   const { mesh, config, admission } = context;
-  const { appName, userId, sessionId, newMessage, invocationId, stateDelta } = requested;
+  const { appName, userId, sessionId, newMessage, invocationId, stateDelta, client } = requested;
   const session = { appName, userId, sessionId };
   const requestIds = idsOf(request);
   if (invocationId) noteInvocation(request, invocationId);
-  assertMayStart(request, { appName, userId, message: newMessage, stateDelta });
+  assertMayStart(request, { appName, userId, message: newMessage, stateDelta, client });
   assertSendable(newMessage);
   const fresh = repeatable?.known ?? newRunIds(mesh, session, invocationId ?? undefined);
   // A run that was admitted before is not counted again.
@@ -216,7 +227,7 @@ function commandOf(
   requested: RequestedRun,
   streams: boolean,
 ): RunRequest {
-  const { appName, userId, sessionId, newMessage, invocationId, stateDelta } = requested;
+  const { appName, userId, sessionId, newMessage, invocationId, stateDelta, client } = requested;
   const { streaming, runConfig, whenBusy } = requested;
   return {
     ...{ app: appName, user: userId, session: sessionId, whenBusy },
@@ -224,6 +235,7 @@ function commandOf(
     message: { ...newMessage, role: 'user' },
     ...(invocationId && { invocationId }),
     ...(stateDelta && { stateDelta }),
+    ...(client && { client }),
     runConfig: { ...runConfig, streamingMode: streams && streaming ? 'sse' : 'none' },
     ...senderOf(context, request, requested),
   };

@@ -14,7 +14,8 @@ export function deskAppOf({ App, FunctionTool, LlmAgent }: Library): agentmesh.A
       const data = Buffer.from(text).toString('base64');
       const version = await context?.saveArtifact(name, { inlineData: { data, mimeType: 'text/plain' } });
       context?.state.set('last_file', name);
-      return { name, version };
+      const { folder } = context?.state.get<{ folder?: string }>('temp:forwarded_props') ?? {};
+      return { name, version, ...(folder !== undefined && { folder }) };
     },
   });
   const orderLunch = new FunctionTool({

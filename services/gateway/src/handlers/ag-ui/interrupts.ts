@@ -18,7 +18,10 @@ const reasons: Record<Pending['kind'], string> = {
   result: 'agentmesh:result',
 };
 
-/** Returns a question as an interrupt of AG-UI. A `resume` entry with its id answers it. */
+/**
+ * Returns a question as an interrupt of AG-UI. A `resume` entry with its id answers it. Its metadata name the tool that
+ * asks.
+ */
 export function interruptOf({ id, kind, args, deadline }: Pending): Interrupt {
   const { originalFunctionCall: call, toolConfirmation, message, responseSchema } = args as QuestionArgs;
   const text = toolConfirmation?.hint || message;
@@ -30,7 +33,7 @@ export function interruptOf({ id, kind, args, deadline }: Pending): Interrupt {
     ...(call?.id !== undefined && { toolCallId: call.id }),
     ...(schema && { responseSchema: schema }),
     ...(deadline !== undefined && { expiresAt: new Date(deadline).toISOString() }),
-    metadata: { ...args },
+    metadata: { ...args, ...(call?.name !== undefined && { toolName: call.name }) },
   };
 }
 

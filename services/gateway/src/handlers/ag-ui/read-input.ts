@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from 'node:util';
-import type { Message, RunAgentInput } from '@ag-ui/core';
+import type { Message, RunAgentInput, ToolMessage, UserMessage } from '@ag-ui/core';
 import type { pendingCalls } from '@agentmesh/mesh';
-import { MeshError } from '@agentmesh/protocol';
+import { type ClientInput, clientInputSchema, MeshError, parse } from '@agentmesh/protocol';
 import type { RequestedRun } from '../../runs/start-requested-run.ts';
 
 type Pending = Awaited<ReturnType<typeof pendingCalls>>[number];
@@ -9,34 +9,61 @@ type NewMessage = RequestedRun['newMessage'];
 type Parts = NonNullable<NewMessage['parts']>;
 type Resume = NonNullable<RunAgentInput['resume']>[number];
 
-/**
- * Returns the message of an input: answers to the questions that its `resume` names, or its last message.
- *
- * @param pending the questions that wait in the session
- * @throws MeshError `unimplemented` for what a mesh does not offer; `failed_precondition` for an answer to no question
- */
-export function messageOf(input: RunAgentInput, pending: readonly Pending[]): NewMessage {
-  refuse('tools', input.tools, 'agents of a mesh use the tools of the mesh');
-  refuse('context', input.context, 'put it into the message or into the state');
-  refuse('forwardedProps', Object.keys(Object(input.forwardedProps)), 'nothing reads them');
-  if (input.resume?.length)
-    return { role: 'user', parts: input.resume.map((each) => answerOf(each, pending)) };
-  return { role: 'user', parts: partsOf(input.messages.at(-1)) };
+/** The key of the state under which tools and callbacks of a run find the `forwardedProps` of its input. */
+const forwardedKey = 'temp:forwarded_props';
+
+/** Tells whether an input may hold answers, which name calls that wait. */
+export function mayAnswer({ resume = [], messages }: RunAgentInput): boolean {
+  return resume.length > 0 || messages.at(-1)?.role === 'tool';
 }
 
-function refuse(field: string, values: readonly unknown[] | undefined, advice: string): void {
-  if (!values?.length) return;
-  throw new MeshError('unimplemented', `this endpoint takes no ${field}: ${advice}`);
+/**
+ * Returns the message of an input: answers to the questions that its `resume` names and to the calls that its last
+ * messages name, or its last message.
+ *
+ * @param pending the calls that wait in the session
+ * @throws MeshError `unimplemented` for contents that a mesh does not offer; `failed_precondition` for an answer that
+ * nothing waits for
+ */
+export function messageOf({ resume = [], messages }: RunAgentInput, pending: readonly Pending[]): NewMessage {
+  const answers = [...resume.map((each) => answerOf(each, pending)), ...resultsIn(messages, pending)];
+  return { role: 'user', parts: answers.length > 0 ? answers : partsOf(messages.at(-1)) };
+}
+
+/** Returns the tools and the context of an input; undefined if it has neither. @throws MeshError `invalid_argument` */
+export function clientInputIn({ tools = [], context = [] }: RunAgentInput): ClientInput | undefined {
+  const given = {
+    ...(tools.length > 0 && {
+      tools: tools.map(({ name, description, parameters }) => ({ name, description, parameters })),
+    }),
+    ...(context.length > 0 && {
+      context: context.map(({ description, value }) => ({ description, value })),
+    }),
+  };
+  return Object.keys(given).length > 0 ? parse(clientInputSchema, given, 'the body') : undefined;
+}
+
+/** Returns the forwarded properties of an input as state of its run. */
+export function forwardedState({ forwardedProps: props }: RunAgentInput): Record<string, unknown> {
+  return props === undefined || isDeepStrictEqual(props, {}) ? {} : { [forwardedKey]: props };
 }
 
 function partsOf(message: Message | undefined): Parts {
+  if (message?.role === 'tool')
+    throw new MeshError(
+      'failed_precondition',
+      `no call ${message.toolCallId} of this thread waits for the result of a tool; it may have one already`,
+    );
   if (message?.role !== 'user') {
     throw new MeshError(
       'invalid_argument',
-      `the last of the messages must have the role user, not ${message?.role ?? 'none'}; answer interrupts by resume`,
+      `the last of the messages must have the role user or tool, not ${message?.role ?? 'none'}; answer interrupts by resume`,
     );
   }
-  const { content } = message;
+  return textsOf(message.content);
+}
+
+function textsOf(content: UserMessage['content'] | ToolMessage['content']): { text: string }[] {
   if (typeof content === 'string') return [{ text: content }];
   return content.map((part) => {
     if (part.type === 'text') return { text: part.text };
@@ -45,6 +72,37 @@ function partsOf(message: Message | undefined): Parts {
       `this endpoint takes no content of type ${part.type}; upload the file as an artifact of the session`,
     );
   });
+}
+
+/**
+ * Returns the answers in the last messages of tools. Among them are results that the session has already: those of
+ * calls that a tool of the mesh has answered.
+ */
+function resultsIn(messages: readonly Message[], pending: readonly Pending[]): Parts {
+  const last = messages.slice(messages.findLastIndex(({ role }) => role !== 'tool') + 1);
+  return last.flatMap((message): Parts => {
+    if (message.role !== 'tool') return [];
+    const call = pending.find(({ id, kind }) => id === message.toolCallId && kind === 'result');
+    return call ? [{ functionResponse: { id: call.id, name: call.name, response: resultOf(message) } }] : [];
+  });
+}
+
+/** Returns the response to a call. Text that is a JSON object becomes this object. */
+function resultOf({ content, error }: ToolMessage): Record<string, unknown> {
+  const text = textsOf(content)
+    .map((part) => part.text)
+    .join('');
+  if (error !== undefined) return { error, ...(text !== '' && { result: text }) };
+  return jsonObject(text) ?? { result: text };
+}
+
+function jsonObject(text: string): Record<string, unknown> | undefined {
+  try {
+    const value: unknown = JSON.parse(text);
+    return typeof value === 'object' && value !== null && !Array.isArray(value) ? { ...value } : undefined;
+  } catch {
+    return undefined;
+  }
 }
 
 function answerOf({ interruptId, status, payload }: Resume, pending: readonly Pending[]): Parts[number] {

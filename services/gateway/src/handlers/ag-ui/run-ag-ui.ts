@@ -1,6 +1,6 @@
 import { RunAgentInputSchema } from '@ag-ui/core/schemas';
 import type { Session } from '@agentmesh/agent';
-import { pendingCalls } from '@agentmesh/mesh';
+import { checkClientInput, pendingCalls } from '@agentmesh/mesh';
 import { MeshError, parse, type SessionRef } from '@agentmesh/protocol';
 import type { FastifyRequest } from 'fastify';
 import { mayActFor } from '../../access/check-access.ts';
@@ -17,12 +17,12 @@ import { runBody, startAllowedRun } from '../../runs/start-requested-run.ts';
 import { streamRun } from '../../runs/stream-run.ts';
 import { AgUiFrames } from './ag-ui-frames.ts';
 import { KnownState } from './known-state.ts';
-import { messageOf, stateChanges } from './read-input.ts';
+import { clientInputIn, forwardedState, mayAnswer, messageOf, stateChanges } from './read-input.ts';
 
 /**
  * Runs an app as an agent of AG-UI (the Agent User Interaction Protocol, 1.0). A thread is a session, which is made
- * when it does not exist. Its history stands in the session, so only the last message of the input is read; entries of
- * `resume` answer questions.
+ * when it does not exist. Its history stands in the session, so only the last message of the input is read, or the last
+ * messages of tools, which answer calls of tools of the client; entries of `resume` answer questions.
  */
 export const runAgUi: Handler = async (context, request, reply) => {
   using until = watchUntil(context, reply);
@@ -71,13 +71,20 @@ async function begin(context: HandlerContext, request: FastifyRequest, signal: A
   const repeated = await follow();
   if (repeated) return repeated;
   try {
-    const newMessage = messageOf(input, input.resume?.length ? await pendingOf(context, ref) : []);
-    const { isThere, stateDelta, known: before } = await compareState(context, request, ref, input.state);
+    const newMessage = messageOf(input, mayAnswer(input) ? await pendingOf(context, ref) : []);
+    const client = clientInputIn(input);
+    const {
+      isThere,
+      stateDelta: changes,
+      known: before,
+    } = await compareState(context, request, ref, input.state);
+    const stateDelta = { ...changes, ...forwardedState(input) };
     // A request that is refused makes no session.
-    assertMayStart(request, { ...owner, message: newMessage, stateDelta });
-    const known = isThere ? before : await makeSession(context, ref, stateDelta);
+    assertMayStart(request, { ...owner, message: newMessage, stateDelta, client });
+    checkClientInput(context.mesh, owner.appName, client);
+    const known = isThere ? before : await makeSession(context, ref, changes);
     const requested = runBody.parse({
-      ...{ ...ref, newMessage, streaming: true },
+      ...{ ...ref, newMessage, streaming: true, client },
       ...(Object.keys(stateDelta).length > 0 && { stateDelta }),
     });
     const run = await startAllowedRun(context, request, requested, { signal, streams: true, repeatable });
