@@ -99,6 +99,7 @@ export const effectSpoils: Spoil[] = [
       const { invocationId } = runs.remote;
       builder.act('cancel', main, { invocationId });
       effectOf(story, 'remote').beganAt = builder.tick();
+      for (const end of runs.remote.view?.ends ?? []) end.at = builder.tick();
     },
   ],
   [

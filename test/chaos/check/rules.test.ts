@@ -86,6 +86,16 @@ it('allows an effect of a cancelled run in a process that the cancellation had n
   expect(check(history)).toEqual([]);
 });
 
+it('allows an effect after a cancellation of a run whose client was told its end before', () => {
+  const { history, builder, main, runs } = tellStory();
+  const { invocationId } = runs.remote;
+  builder.act('cancel', main, { invocationId });
+  const effect = history.executions.find((each) => each.invocationId === invocationId);
+  if (!effect) throw new Error('the run has no effect');
+  effect.beganAt = builder.tick();
+  expect(check(history)).toEqual([]);
+});
+
 const isOf =
   (message: { invocationId: string }) =>
   ({ invocationId }: { invocationId: string }) =>

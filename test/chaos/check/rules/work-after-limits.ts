@@ -35,7 +35,9 @@ function afterLostCancel(model: Model, run: RunHistory, effects: readonly Execut
       each.invocationId === invocationId &&
       nameOf(each.session) === nameOf(session),
   );
-  const { doneAt = Number.POSITIVE_INFINITY } = act ?? {};
+  const { sentAt = 0, doneAt = Number.POSITIVE_INFINITY } = act ?? {};
+  // A run that has ended is not cancelled. An attempt that was taken over may still make its call.
+  if (run.message?.view?.ends.some(({ at }) => at < sentAt)) return [];
   const lives = livesOf(model);
   const late = effects.find(
     ({ beganAt, life }) => beganAt > doneAt && !wasAway(lives.get(life), doneAt, beganAt),
