@@ -1,4 +1,4 @@
-import { type Event, MeshError } from '@agentmesh/protocol';
+import { type Event, MeshError, meshTime } from '@agentmesh/protocol';
 import type { Content, FunctionResponse, Part } from '@google/genai';
 import type { AuthConfig } from '../credentials/auth-config.ts';
 import { credentialFrom } from '../credentials/credential-answer.ts';
@@ -161,7 +161,7 @@ function hasResult(events: readonly Event[], callId: string): boolean {
 /** Replaces an answer by the statement that nobody answered. */
 function expiredPart(part: Part, { id, name, event }: Question): Part {
   const kind = name === questionNames.confirmation ? 'confirmation' : 'input';
-  const deadline = deadlineOfCall(event, id) ?? Date.now();
+  const deadline = deadlineOfCall(event, id) ?? meshTime();
   return { ...part, functionResponse: { id, name, response: deadlinePassed({ kind, deadline }) } };
 }
 
@@ -172,7 +172,7 @@ function expiredPart(part: Part, { id, name, event }: Question): Part {
  */
 function assertInTime(asking: Event, { id, name }: { id: string; name: string }): void {
   const deadline = deadlineOfCall(asking, id);
-  if (deadline === undefined || deadline > Date.now()) return;
+  if (deadline === undefined || deadline > meshTime()) return;
   throw new MeshError(
     'failed_precondition',
     `the time limit for the answer to ${name} ${id} was ${new Date(deadline).toISOString()}; let the agent ask again`,
