@@ -24,6 +24,7 @@ export async function dial(
   name: string,
   inboxPrefix: string,
   timeoutMs = defaultConnectTimeoutMs,
+  open: typeof connect = connect,
 ): Promise<NatsConnection> {
   const { servers, ...login } = readAddress(address);
   const tls = readTls(servers, address.tls);
@@ -48,7 +49,7 @@ export async function dial(
         maxPingOut: 2,
         timeout: Math.max(100, Math.min(5_000, remainingMs)),
       };
-      const connection = await closingSockets(() => connect(options));
+      const connection = await closingSockets(() => open(options));
       countRefusals(connection, refusals).catch(() => {});
       return connection;
     } catch (thrown) {
