@@ -12,6 +12,7 @@ interface ComposeService {
   healthcheck?: { test: string[] };
   stop_grace_period?: string;
   read_only?: boolean;
+  networks?: string[];
 }
 
 const [compose] = readYaml(join(deployFolder, 'compose.yaml'), true) as [
@@ -26,6 +27,16 @@ function service(name: string): ComposeService {
 }
 
 describe('compose.yaml', () => {
+  it('keeps the gateway apart from agents and tools: they share servers, and no network', () => {
+    const networks = (name: string) => service(name).networks ?? ['default'];
+    const others = Object.keys(compose.services).filter(
+      (name) => !['gateway', 'nats', 'redis'].includes(name),
+    );
+    expect(new Set(others.flatMap(networks))).toEqual(new Set(['services']));
+    expect(networks('gateway')).toEqual(['gateway']);
+    for (const server of ['nats', 'redis']) expect(networks(server)).toEqual(['gateway', 'services']);
+  });
+
   it('has the same services as the Kubernetes base', () => {
     const own = Object.keys(compose.services).filter((name) => !infrastructure.includes(name));
     expect(own.sort()).toEqual(deployedServices.map(({ name }) => name).sort());

@@ -138,8 +138,8 @@ sed -n 's/.*\${\([A-Z_]*\):?.*/\1/p' "$here/../compose.yaml" | sort -u | while r
 done >"$folder/env"
 echo "CREDENTIAL_KEYS=k1:$(head -c 32 /dev/urandom | base64)" >>"$folder/env"
 # The subnet of try.yaml: the first address is this machine's.
-$docker network create --subnet 172.31.250.0/24 agentmesh_default \
-  --label com.docker.compose.network=default --label com.docker.compose.project=agentmesh >/dev/null
+$docker network create --subnet 172.31.250.0/24 agentmesh_services \
+  --label com.docker.compose.network=services --label com.docker.compose.project=agentmesh >/dev/null
 in_network() { nsenter --net="/proc/$engine/ns/net" -- "$@"; }
 nsenter --net="/proc/$engine/ns/net" -- "$node" "$here/model.ts" 172.31.250.1 >"$folder/model" &
 model=$!

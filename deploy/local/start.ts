@@ -1,6 +1,7 @@
 import { writeFile } from 'node:fs/promises';
 import { createServer } from 'node:net';
-import { lockFolder, watchOrphans } from '@agentmesh/cli/local';
+import { natsVersion } from '@agentmesh/bus';
+import { describeNats, lockFolder, watchOrphans } from '@agentmesh/cli/local';
 import { gatewayConfig } from '@agentmesh/gateway/config';
 import { provisionUser } from '@agentmesh/mesh';
 import type { LocalMesh } from './launch.ts';
@@ -43,6 +44,7 @@ async function main(signal: AbortSignal): Promise<void> {
   if (credsFile) for (const sentence of missingServices(samples)) console.log(`  warn ${sentence}`);
   const known = () => samples.map(({ manifest }) => manifest.name);
   const address = { url: mesh.natsUrl, ...mesh.login(provisionUser) };
+  say(describeNats(await natsVersion(address)));
   await using _orphans = watchOrphans({ address, known, say, signal });
   // Uses the variables of services, and the variables of the `nats` program.
   const clientEnv = [

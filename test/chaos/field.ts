@@ -124,7 +124,7 @@ export async function startField(options: FieldOptions): Promise<Field> {
     ...{ url: nats.url, agents: [...agentNames], tools: [...jobTools], ackWaitMs, replicas: natsServers },
     ...{ services: provisionedAgents(manifests), ...login(provisionUser) },
   };
-  await until(() => provisioned(provisioning), { what: 'NATS to be provisioned', timeoutMs: 30_000 });
+  await until(() => provisioned(provisioning), { what: 'NATS to be provisioned', timeoutMs: 120_000 });
   const direct = { natsUrl: nats.url, redisUrl: redis.url };
   const network = openNetwork(owners, direct, options.proxied ?? false);
   const log: FieldLog = { lives: [], faults: [] };

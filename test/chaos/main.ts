@@ -115,6 +115,9 @@ function judge(result: ChaosResult): number {
   return violations.length > 0 ? 1 : 0;
 }
 
+/** The exit code where nothing was judged, as when a server does not start; 1 is for violations. */
+const unable = 2;
+
 const stop = new AbortController();
 for (const name of ['SIGINT', 'SIGTERM'] as const) {
   process.once(name, () => stop.abort(new Error(`stopped by ${name}; nothing was judged`)));
@@ -123,12 +126,9 @@ const run = async (): Promise<number> => {
   try {
     return await main(stop.signal);
   } catch (error) {
-    if (error instanceof WrongUsage) {
-      console.error(error.message);
-      return 2;
-    }
-    console.error(stop.signal.aborted ? stop.signal.reason.message : error);
-    return 1;
+    const isPlain = error instanceof WrongUsage || stop.signal.aborted;
+    console.error(isPlain ? String((stop.signal.reason ?? error).message) : error);
+    return unable;
   }
 };
 // With handles of child processes that were killed, the orderly end of Node 24 is sometimes busy for minutes.

@@ -11,7 +11,7 @@ it('keeps its promises when two faults come in one history', async () => {
 
 it('finds, with two faults, a replica that does not catch up; one fault never does', async () => {
   const scenario = scenarioOf('transfer');
-  const ops = readOpFaults('front_agent/1/20/pause,add_remote/1/13/after');
+  const ops = readOpFaults('front_agent/1/21/pause,add_remote/1/14/after');
   const { violations } = await simulate('1', scenario, { ops, sabotage: 'no-catch-up' });
   expect(violations.map(({ rule }) => rule)).toContain('one-response');
   expect((await simulate('1', scenario, { ops })).violations).toEqual([]);

@@ -43,7 +43,7 @@ export type { Canaries, ObservedCanary } from './nats/operator/canaries.ts';
 export { openCanaries } from './nats/operator/canaries.ts';
 export { openDeadLetters } from './nats/operator/dead-letters.ts';
 export type { InspectedStream, JetStreamFacts, NatsInspection } from './nats/operator/inspect-nats.ts';
-export { inspectNats } from './nats/operator/inspect-nats.ts';
+export { inspectNats, natsVersion } from './nats/operator/inspect-nats.ts';
 export type { MeshObserver, ObservedQueue, ObserverOptions } from './nats/operator/observer.ts';
 export { openObserver } from './nats/operator/observer.ts';
 export type { OrphanMessage, OrphanQueues, Orphans } from './nats/operator/orphans.ts';

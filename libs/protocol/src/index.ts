@@ -4,6 +4,7 @@ export { parseRedisUrl } from './addresses/redis-address.ts';
 export { AsyncDisposableStack, isSuppressedError } from './disposable-stack.ts';
 export type { ErrorCode, ErrorKind, MeshErrorOptions, WireError } from './errors/mesh-error.ts';
 export { errorTable, MeshError } from './errors/mesh-error.ts';
+export { meshClock, meshTime, noteMeshTime } from './mesh-time.ts';
 export type { AnsweringRun, Voucher } from './messages/answer-source.ts';
 export { readSource, signSource } from './messages/answer-source.ts';
 export type { AnsweredBy, AuditAction, StoredAuditRecord } from './messages/answered-by.ts';

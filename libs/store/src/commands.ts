@@ -56,7 +56,8 @@ const modules: Record<StorePart, readonly object[]> = {
 const sent: Record<StorePart, string> = {
   callers: 'get set',
   limits: 'zrem hvals get set',
-  connection: 'ping info select wait asking readonly readwrite client|setname cluster|slots fcall fcall_ro',
+  connection:
+    'ping info time select wait asking readonly readwrite client|setname cluster|slots fcall fcall_ro',
   functions: 'function|load',
   'api-keys': 'hget hgetall hset hsetnx hdel',
   operator: 'scan acl|log',

@@ -10,6 +10,7 @@ import {
 import { type ApiKeys, apiKeys } from './access/api-keys.ts';
 import { type CallResults, callResults } from './calls/call-results.ts';
 import { type JobRecords, jobRecords } from './calls/job-records.ts';
+import { keepTime } from './connection/keep-time.ts';
 import {
   type ConnectionOptions,
   connectionOptionNames,
@@ -46,6 +47,8 @@ export interface RedisStoreOptions extends ConnectionOptions {
    * The time for which sessions of an app are kept, and the number of their events; default: all, for ever.
    */
   retention?: RetentionOf;
+  /** Called once, when the clock of this process is off; with the ms by which it is ahead of Redis. */
+  onSkew?: (aheadMs: number) => void;
 }
 
 export interface MemoryOptions {
@@ -106,6 +109,7 @@ const optionNames: OptionNames<RedisStoreOptions> = {
   invocationTtlMs: true,
   memory: true,
   retention: true,
+  onSkew: true,
 };
 
 const hour = 3_600_000;
@@ -127,8 +131,9 @@ export async function connectRedisStore(options: RedisStoreOptions): Promise<Red
   await using owners = new AsyncDisposableStack();
   const connection = owners.use(await connectRedis(options));
   await ensureFunctions(connection);
-  owners.move();
-  return storeOn(connection, options);
+  owners.use(await keepTime(connection, options.onSkew));
+  const owned = owners.move();
+  return { ...storeOn(connection, options), [Symbol.asyncDispose]: () => owned.disposeAsync() };
 }
 
 /** Makes the store on a connection. The store closes the connection when it is disposed. */

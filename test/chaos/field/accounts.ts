@@ -49,6 +49,6 @@ async function resolverOf(url: string, credsFile: string): Promise<AccountResolv
       await resolver[Symbol.asyncDispose]();
       return undefined;
     },
-    { what: 'the NATS servers to find each other', timeoutMs: 30_000 },
+    { what: 'the NATS servers to find each other', timeoutMs: 120_000 },
   );
 }

@@ -47,7 +47,7 @@ export class Clients {
   async connect(): Promise<void> {
     const life = newLife('client', 1);
     await runAs(life, async () => {
-      const mesh = connectProcess(this.#stage.site, life, { service: 'client', number: programNumber });
+      const mesh = await connectProcess(this.#stage.site, life, { service: 'client', number: programNumber });
       this.#program = mesh;
       await mesh.bus.subscribe(names.invocationWatch(everySession, every), (message) => {
         const end = readEnd({ ...message, json: () => message.json() });

@@ -15,6 +15,9 @@ import type { RunCommandInput, SessionRef } from '@agentmesh/protocol';
 import { app } from '../../chaos/agents.ts';
 import type { Message } from '../../chaos/check/history.ts';
 
+/** The time limit that a gateway sets for each run, in ms: the default of `MESH_RUN_TIMEOUT_MS`. */
+const runTimeoutMs = 600_000;
+
 /** The events of a run, and its end. */
 export type Run = Pick<StartedRun | FollowedRun, 'numbered'> & {
   end: Promise<{ status: 'completed' | 'failed'; error?: { code: string }; resume?: string }>;
@@ -69,7 +72,7 @@ export function meshEntry(mesh: Mesh): Entry {
       return startRun(
         mesh,
         { ...command, runConfig: { streamingMode: 'sse' }, ...(stateDelta && { stateDelta }) },
-        { whenAbsent: 'enqueue', signal, ...(deadlineMs && { timeoutMs: deadlineMs }) },
+        { whenAbsent: 'enqueue', signal, timeoutMs: deadlineMs ?? runTimeoutMs },
       );
     },
     follow: (ref, afterSeq, signal) => followRun(mesh, ref, { afterSeq, signal }),

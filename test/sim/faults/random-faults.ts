@@ -25,6 +25,8 @@ export function randomFaults(seed: string, replicas: Replicas): FaultPlan {
   const spanMs = random.pick([200, 600, 4_000]);
   const places = placesOf(replicas);
   const timed = Array.from({ length: random.integer(0, mostFaults) }, () => draw(random, spanMs, places));
+  const ofClock = random.fork('clock');
+  if (ofClock.chance(0.3)) timed.push({ ...draw(ofClock, spanMs, places), kind: 'clock' });
   return { rates, timed, calmAtMs: spanMs + calmMs, flushMs: random.chance(0.3) ? 200 : 0, waitsForReplica };
 }
 

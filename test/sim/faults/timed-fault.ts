@@ -7,6 +7,8 @@ const unsyncedMs = 300;
 /** The longest time for which a connection is down, and for which the server of messages is away, in ms. */
 const longestResetMs = 600;
 const longestRestartMs = 1_000;
+/** How far a wrong clock is off, in ms. */
+const skewMs = 2 * 3_600_000;
 
 /** Carries a fault out. The time is the fault's own. */
 type CarryOut = (stage: Stage, place: Place, ms: number) => void;
@@ -28,6 +30,8 @@ const carryOut = {
   failover: (stage, _place, ms) => stage.failOver(ms),
   restart: (stage, _place, ms) => stage.broker.restart(Math.min(ms, longestRestartMs)),
   redeliver: (stage) => stage.broker.stream.redeliverAll(),
+  /** The clock of a place is wrong from now on: ahead, or behind for a short fault. */
+  clock: ({ world }, { name }, ms) => void world.skews.set(name, ms < 1_000 ? -skewMs : skewMs),
   forgetAck: (stage) => stage.broker.stream.forgetLastAck(unsyncedMs),
 } satisfies Record<string, CarryOut>;
 

@@ -85,7 +85,9 @@ export class Stage {
       if (isOfPattern(cancellations, tokensOf(subject)))
         this.#record(life)?.unaware.push([now() - (world.time - sentAt), now()]);
     };
-    this.store = new SimStore(wire, { isReplicated, answersEarly: sabotage === 'no-wait' });
+    this.store = new SimStore(wire, {
+      ...{ isReplicated, answersEarly: sabotage === 'no-wait', keepsTime: sabotage !== 'own-clock' },
+    });
     onLine = (line) => this.#line(line.trim());
     this.site = {
       ...{ broker: this.broker, store: this.store, log, sabotage: inProcess(sabotage), hasHttp },

@@ -42,11 +42,11 @@ export interface Site {
 }
 
 /** Connects a process to the servers. Two processes never have the same number. */
-export function connectProcess(
+export async function connectProcess(
   site: Site,
   life: Life,
   { service, number }: { service: string; number: number },
-): Mesh {
+): Promise<Mesh> {
   const { broker, store, log } = site;
   const bytes = fillBytes(broker.wire.world.randomOf('bytes'), new Uint8Array(4));
   const hex = Buffer.from(bytes).toString('hex');
@@ -55,7 +55,7 @@ export function connectProcess(
   const link = broker.connect(life, { service, inbox: `${names.inboxPrefix(service)}.${hex}`, sink });
   const replica = `${service}-${number}-${hex}`;
   const bus = createBus({ link, service, replica, subjects: names, directory, onError });
-  const stores = store.openStore(life);
+  const stores = await store.openStore(life);
   if (site.sabotage) sabotage(site.sabotage, { bus, ...stores });
   const mesh = createMesh({
     ...{ bus, ...stores, log, callers: plainCallers },
@@ -72,11 +72,11 @@ export async function startProcess(
   { part, version, number }: { part: Part; version: string; number: number },
 ): Promise<Running> {
   if (part === 'gateway') {
-    const mesh = connectProcess(site, life, { service: part, number });
+    const mesh = await connectProcess(site, life, { service: part, number });
     return { mesh, ...(site.hasHttp && { server: await startGateway(mesh, site) }) };
   }
   const service = serviceName(part.endsWith('_agent') ? 'agent' : 'tool', part);
-  const mesh = connectProcess(site, life, { service, number });
+  const mesh = await connectProcess(site, life, { service, number });
   return { mesh, served: await serve(site, life, mesh, { part, version }) };
 }
 

@@ -1,4 +1,5 @@
 import type { RedisStore } from '@agentmesh/store';
+import { keepTime } from '../../../libs/store/src/connection/keep-time.ts';
 import { allScripts } from '../../../libs/store/src/functions.ts';
 import { storeOn } from '../../../libs/store/src/redis-store.ts';
 import { libraryOf } from '../../../libs/store/src/scripts/script.ts';
@@ -23,8 +24,10 @@ export class SimStore {
   /** The store as the harness uses it, without a wire. */
   readonly direct: RedisStore;
   readonly #server: SmallRedis;
+  readonly #keepsTime: boolean;
 
-  constructor(wire: Wire, options: ReplicaOptions) {
+  constructor(wire: Wire, { keepsTime, ...options }: ReplicaOptions & { keepsTime: boolean }) {
+    this.#keepsTime = keepsTime;
     this.#server = new SmallRedis({ now: () => wire.world.now() });
     this.wire = new StoreWire(wire, new Replica(this.#server, wire.world, options));
     for (const library of libraries) this.#server.call('FUNCTION', ['LOAD', library]);
@@ -32,11 +35,13 @@ export class SimStore {
   }
 
   /** Opens the stores for a process. */
-  openStore(life: Life): Stores {
+  async openStore(life: Life): Promise<Stores> {
     const random = this.wire.wire.world.random.fork(`store/${life.name}`);
     const connection = smallRedisConnection(this.#server, {
       call: (name, carryOut, waits) => this.wire.call(life, { name, carryOut, waits, random }),
     });
+    // Its timer ends with the life.
+    if (this.#keepsTime) await keepTime(connection);
     const { sessions, callResults, jobs } = storeOn(connection, {});
     return { sessions, callResults, jobs };
   }

@@ -2,7 +2,8 @@ import { AsyncLocalStorage } from 'node:async_hooks';
 import nodeCrypto from 'node:crypto';
 import { syncBuiltinESMExports } from 'node:module';
 import timersPromises from 'node:timers/promises';
-import { dead } from './life.ts';
+import { meshClock } from '@agentmesh/protocol';
+import { dead, lifeNow } from './life.ts';
 import { fillBytes, uuidOf } from './random.ts';
 import { real } from './real.ts';
 import { SimTimer, simDelay } from './sim-timer.ts';
@@ -104,11 +105,20 @@ function simImmediate(world: World, run: () => void) {
   return { close, [Symbol.dispose]: close };
 }
 
+/** How far the clock of the process that runs now is ahead, in ms. */
+const skewNow = () => current?.skews.get(lifeNow()?.place ?? '') ?? 0;
+
 function installClocks(): void {
-  const now = () => (current ? current.now() : real.Date.now());
+  // Each process has a clock of its own, and its own view of the mesh's time.
+  const now = () => (current ? current.now() + skewNow() : real.Date.now());
+  const offsets = new WeakMap<object, number | undefined>();
+  Object.defineProperty(meshClock, 'offset', {
+    get: () => offsets.get(lifeNow() ?? meshClock),
+    set: (offset: number | undefined) => void offsets.set(lifeNow() ?? meshClock, offset),
+  });
   const simDate: DateConstructor = new Proxy(real.Date, {
     construct(target, args, newTarget) {
-      if (args.length === 0 && current) return new target(current.now());
+      if (args.length === 0 && current) return new target(now());
       return Reflect.construct(target, args, newTarget === simDate ? target : newTarget);
     },
     get: (target, key) => (key === 'now' ? now : Reflect.get(target, key)),

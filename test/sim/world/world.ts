@@ -21,6 +21,8 @@ export class World {
   readonly trace: Trace;
   /** Errors that no code has caught. */
   readonly defects: string[] = [];
+  /** How far the clocks of places are ahead, in ms. */
+  readonly skews = new Map<string, number>();
   /** Virtual ms since the beginning. */
   time = 0;
   readonly #streams = new Map<string, Random>();

@@ -1,5 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { MeshError } from '@agentmesh/protocol';
+import { MeshError, meshTime } from '@agentmesh/protocol';
 import type { Context } from '../base/context.ts';
 import type { AuthConfig, AuthCredential } from '../credentials/auth-config.ts';
 import { shownRequest } from '../credentials/credential-request.ts';
@@ -146,7 +146,7 @@ async function exchange(
     credential = await redeemCode(signIn, answer);
   } catch (error) {
     const isUnsent = error instanceof TokenError && error.isUnsent;
-    const isGood = isUnsent && Date.now() - answeredAt < codeLifeMs;
+    const isGood = isUnsent && meshTime() - answeredAt < codeLifeMs;
     await signInService.move(ref, 'taken', isGood ? 'answered' : 'closed');
     if (!isGood) throw error;
     throw new MeshError('unavailable', error.message);

@@ -1,3 +1,4 @@
+import { meshTime } from '@agentmesh/protocol';
 import {
   type AuthorizationServer,
   authorizationCodeGrantRequest,
@@ -142,7 +143,7 @@ function credentialOf(
       accessToken: access_token,
       ...(refresh_token !== undefined && { refreshToken: refresh_token }),
       ...(id_token !== undefined && { idToken: id_token }),
-      ...(expires_in !== undefined && { expiresAt: Math.floor(Date.now() / 1000) + expires_in }),
+      ...(expires_in !== undefined && { expiresAt: Math.floor(meshTime() / 1000) + expires_in }),
     },
   };
 }

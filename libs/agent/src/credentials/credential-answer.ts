@@ -1,4 +1,4 @@
-import { MeshError, parse } from '@agentmesh/protocol';
+import { MeshError, meshTime, parse } from '@agentmesh/protocol';
 import { z } from 'zod';
 import type { AuthConfig, AuthCredential } from './auth-config.ts';
 
@@ -55,7 +55,7 @@ export function credentialFrom(request: AuthConfig, response: unknown): AuthCred
   const { oauth2: expected, authType: askedType } = request.exchangedAuthCredential ?? {};
   assertState(expected?.state, authResponseUri);
   const expiresAt =
-    others.expiresAt ?? (expiresIn === undefined ? undefined : Math.floor(Date.now() / 1000) + expiresIn);
+    others.expiresAt ?? (expiresIn === undefined ? undefined : Math.floor(meshTime() / 1000) + expiresIn);
   const clientId = expected?.clientId;
   const fields = { clientId, ...others, accessToken, authCode, authResponseUri, expiresAt };
   return withoutNulls({

@@ -1,4 +1,4 @@
-import { MeshError } from '@agentmesh/protocol';
+import { MeshError, meshTime } from '@agentmesh/protocol';
 import type { AuthConfig, AuthCredential } from './auth-config.ts';
 
 /** Safety margin before the end of a token, in ms, because the token must outlast the call. */
@@ -8,7 +8,7 @@ const marginMs = 10_000;
  * Tells whether a credential can be used now. Keys and passwords always can; tokens can until shortly before
  * they expire.
  */
-export function isUsable({ apiKey, http, oauth2 }: AuthCredential, now = Date.now()): boolean {
+export function isUsable({ apiKey, http, oauth2 }: AuthCredential, now = meshTime()): boolean {
   if (apiKey !== undefined || http?.credentials) return true;
   if (oauth2?.accessToken === undefined) return false;
   return oauth2.expiresAt === undefined || oauth2.expiresAt * 1000 - marginMs > now;

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import type { ErrorCode, Event, EventActions } from '@agentmesh/protocol';
+import { type ErrorCode, type Event, type EventActions, meshTime } from '@agentmesh/protocol';
 import type { FunctionCall, FunctionResponse, Part } from '@google/genai';
 
 /** Prefix of function-call ids that the framework made. They are removed before a prompt goes to a model. */
@@ -83,7 +83,7 @@ export function createEvent(fields: CreateEventParams = {}): Event {
   return {
     id: newId(),
     invocationId: '',
-    timestamp: Date.now(),
+    timestamp: meshTime(),
     longRunningToolIds: [],
     ...fields,
     actions: createEventActions(fields.actions),

@@ -1,4 +1,5 @@
-import { type Event, MeshError } from '@agentmesh/protocol';
+import { isDeepStrictEqual } from 'node:util';
+import { type Event, MeshError, meshTime } from '@agentmesh/protocol';
 import type { Content, FunctionResponse, Part } from '@google/genai';
 import type { AuthConfig } from '../credentials/auth-config.ts';
 import { credentialFrom } from '../credentials/credential-answer.ts';
@@ -57,7 +58,7 @@ export function readMessage(
     if (!response) return part;
     if (!question && !isQuestionName(response.name)) {
       assertFirst(response, closedHere);
-      return answerOf(response, { events, isInTime }, part);
+      return answerOf(response, { events, isInTime, isJob: answerer.answeredBy?.via === 'job' }, part);
     }
     const answered = openQuestion(question, response, events);
     answeredHere.set(answered.id, { ...answered, answer: response });
@@ -118,7 +119,7 @@ function assertFirst(
  */
 function answerOf(
   response: FunctionResponse,
-  { events, isInTime }: { events: readonly Event[]; isInTime: boolean },
+  { events, isInTime, isJob }: { events: readonly Event[]; isInTime: boolean; isJob: boolean },
   part: Part,
 ): Part {
   const { id, name = 'a function' } = response;
@@ -143,9 +144,22 @@ function answerOf(
       `call ${id} of ${name} was answered before; an answer counts once; mark progress before it with "willContinue": true`,
     );
   }
+  if (isJob && response.willContinue) assertNews(response, id, events);
   assertNotCancelled(asking, { id, name }, events);
   if (!isInTime) assertInTime(asking, { id, name });
   return { ...part, functionResponse: { ...response, ...(call?.name !== undefined && { name: call.name }) } };
+}
+
+/**
+ * Checks that the first response of a job is news for its agent. The caller may have received it in the call itself, or
+ * have gone on with the same words: a record of the job that Redis has lost, or a late worker, must not wake it again.
+ *
+ * @throws MeshError `failed_precondition`
+ */
+function assertNews({ name, response }: FunctionResponse, id: string, events: readonly Event[]): void {
+  const known = logIndex(events).responsesTo(id);
+  if (!known.some((each) => isDeepStrictEqual(each.response.response, response))) return;
+  throw new MeshError('failed_precondition', `the agent has this response to call ${id} of ${name} already`);
 }
 
 /** Tells whether a call has its outcome: a person's answer, or a response that its tool marks as final. */
@@ -161,7 +175,7 @@ function hasResult(events: readonly Event[], callId: string): boolean {
 /** Replaces an answer by the statement that nobody answered. */
 function expiredPart(part: Part, { id, name, event }: Question): Part {
   const kind = name === questionNames.confirmation ? 'confirmation' : 'input';
-  const deadline = deadlineOfCall(event, id) ?? Date.now();
+  const deadline = deadlineOfCall(event, id) ?? meshTime();
   return { ...part, functionResponse: { id, name, response: deadlinePassed({ kind, deadline }) } };
 }
 
@@ -172,7 +186,7 @@ function expiredPart(part: Part, { id, name, event }: Question): Part {
  */
 function assertInTime(asking: Event, { id, name }: { id: string; name: string }): void {
   const deadline = deadlineOfCall(asking, id);
-  if (deadline === undefined || deadline > Date.now()) return;
+  if (deadline === undefined || deadline > meshTime()) return;
   throw new MeshError(
     'failed_precondition',
     `the time limit for the answer to ${name} ${id} was ${new Date(deadline).toISOString()}; let the agent ask again`,

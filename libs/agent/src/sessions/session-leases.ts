@@ -18,7 +18,7 @@ export interface HeldSession {
   token: number;
   /**
    * Number of consecutive deliveries, including this one, that have taken the invocation without
-   * committing anything or giving it back.
+   * committing anything but its message, or giving it back.
    */
   begun: number;
   /** Number of the last event of the session. Only this delivery can now commit for a run. */

@@ -37,6 +37,9 @@ import { createGhostReader } from '../work/ghost-runs.ts';
 /** The longest time for which a bus that closes waits for the removal of large payloads, in ms. */
 const removalMs = 1_000;
 
+/** The longest time for which a bus that closes waits for what it still runs, in ms: a silent broker confirms no end. */
+const stopMs = 5_000;
+
 export interface BusParts {
   link: BrokerLink;
   service: string;
@@ -84,7 +87,7 @@ export function createBus(parts: BusParts): Bus {
   }
 
   async function dispose() {
-    await Promise.all([...running].map((started) => started.stop({ graceMs: 0 })));
+    await within(stopMs, Promise.all([...running].map((started) => started.stop({ graceMs: 0 }))));
     if (link.connected) await within(removalMs, claims.flush());
     await link.close();
   }

@@ -1,4 +1,4 @@
-import { deadlineOf, type Headers } from '@agentmesh/protocol';
+import { deadlineOf, type Headers, meshTime } from '@agentmesh/protocol';
 
 /**
  * Returns the milliseconds until the deadline in the headers; undefined when there is no deadline or it
@@ -6,7 +6,7 @@ import { deadlineOf, type Headers } from '@agentmesh/protocol';
  */
 export function remainingMs(headers: Headers): number | undefined {
   const deadline = deadlineOf(headers);
-  return deadline === undefined ? undefined : deadline - Date.now();
+  return deadline === undefined ? undefined : deadline - meshTime();
 }
 
 /** The longest delay that a timer takes; a timer with a longer delay would fire at once. */

@@ -1,6 +1,7 @@
 import type { MeshError, QueueName, Subjects } from '@agentmesh/protocol';
 import { type NatsConnection, PermissionViolationError } from '@nats-io/nats-core';
 import type { BrokerLink, Listening, ListenOptions, OnError, Packet } from '../bus/broker-link.ts';
+import { within } from '../bus/started.ts';
 import { whenConnected } from '../bus/when-connected.ts';
 import { assertMessageId } from '../messages/message-headers.ts';
 import { assertSize } from '../messages/message-size.ts';
@@ -21,7 +22,10 @@ export interface NatsLinkParts {
   onError: OnError;
 }
 
-/** The time limit for closing a connection in order, in ms. After it the connection is cut. */
+/**
+ * The time limit for each step that closes a connection or a subscription in order, in ms. The client itself waits for
+ * an answer of the server without a limit, and for ever when the connection is closed meanwhile.
+ */
 const closeMs = 2_000;
 
 export function createNatsLink({ connection, subjects, inbox, onError }: NatsLinkParts): BrokerLink {
@@ -92,10 +96,12 @@ export function createNatsLink({ connection, subjects, inbox, onError }: NatsLin
     putCard: (key, bytes, onlyIfAbsent) =>
       putCard(connection, link, subjects.cardBucket, key, bytes, onlyIfAbsent),
     async close() {
-      const timer = setTimeout(() => void connection.close(), closeMs);
-      if (status.connected) await connection.drain().catch(() => {});
-      await connection.close();
-      clearTimeout(timer);
+      if (status.connected)
+        await within(
+          closeMs,
+          connection.drain().catch(() => {}),
+        );
+      await within(closeMs, connection.close());
     },
   };
   const api = streamApi(connection, link);
@@ -138,7 +144,11 @@ async function listen(
     async drain() {
       if (subscription.isClosed()) return;
       // Without a connection no message is on its way, and no server can confirm the drain.
-      if (link.connected) await subscription.drain().catch(() => {});
+      if (link.connected)
+        await within(
+          closeMs,
+          subscription.drain().catch(() => {}),
+        );
       else subscription.unsubscribe();
     },
   };

@@ -1,4 +1,4 @@
-import { every, MeshError, type Subjects } from '@agentmesh/protocol';
+import { every, MeshError, meshTime, type Subjects } from '@agentmesh/protocol';
 import type { BrokerLink } from '../bus/broker-link.ts';
 import type { GhostItem } from '../bus/bus.ts';
 import { whenConnected } from '../bus/when-connected.ts';
@@ -27,7 +27,7 @@ export function createGhostReader({ link, claims, subjects }: Reader) {
       if (!packet || packet.place > floor) return;
       const { key, place, storedAt } = packet;
       from = place + 1;
-      const ageMs = Date.now() - storedAt;
+      const ageMs = meshTime() - storedAt;
       if (ageMs > maxAgeMs) {
         agedUpTo.set(agent, place);
         continue;

@@ -1,9 +1,11 @@
 import { randomBytes } from 'node:crypto';
+import { natsVersion } from '@agentmesh/bus';
 import { provisionUser, type ServiceManifest } from '@agentmesh/mesh';
 import { AsyncDisposableStack } from '@agentmesh/protocol';
 import { findBinary } from '@agentmesh/testing';
 import { dockerAnswers, hasContainers } from '@agentmesh/testing/servers';
 import type { MeshVariables } from '../context/context-file.ts';
+import { describeNats } from '../local/describe-nats.ts';
 import { readPlace, writePlace } from '../local/kept-place.ts';
 import { openMeshAccounts } from '../local/mesh-accounts.ts';
 import { type OwnServer, startOwnNats, startOwnRedis, type Watch } from '../local/own-servers.ts';
@@ -82,6 +84,7 @@ export async function startDevServers(
   await accounts.setServices(nats.url, [], { all: true });
   await accounts.writeRedisUrl(redis.url);
   const credsFile = accounts.creds(provisionUser);
+  watch.say(describeNats(await natsVersion({ url: nats.url, credsFile })));
   const started = owners.move();
   return {
     variables: { NATS_URL: nats.url, MESH_NATS_CREDS: credsFile, REDIS_URL: redis.url },

@@ -1,5 +1,6 @@
 import { inspectNats, type JetStreamFacts, type NatsInspection, type OperatorOptions } from '@agentmesh/bus';
 import { MeshError } from '@agentmesh/protocol';
+import { describeNats } from '../local/describe-nats.ts';
 import { percent } from './check-redis.ts';
 import type { Checked, Finding } from './finding.ts';
 
@@ -13,7 +14,7 @@ export async function checkNats(address: OperatorOptions): Promise<Checked> {
     const facts = await inspectNats(address);
     const { jetStream } = facts;
     const details = jetStream ? streamFindings(jetStream, facts) : [noJetStream(facts)];
-    return { facts: [`NATS ${facts.version}`], findings: [...versionFindings(facts), ...details] };
+    return { facts: [describeNats(facts.version)], findings: [...versionFindings(facts), ...details] };
   } catch (error) {
     const { code, message } = MeshError.from(error);
     const finding: Finding = {

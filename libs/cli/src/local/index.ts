@@ -1,5 +1,6 @@
 export { credentialKeysFor } from './credential-keys.ts';
 export { lockFolder } from './data-lock.ts';
+export { describeNats } from './describe-nats.ts';
 export { environmentOf } from './environment.ts';
 export type { KeptPlace } from './kept-place.ts';
 export { readPlace, writePlace } from './kept-place.ts';

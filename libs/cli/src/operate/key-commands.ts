@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { roles } from '@agentmesh/gateway/roles';
 import { audit, type ConnectedMesh } from '@agentmesh/mesh';
-import { MeshError } from '@agentmesh/protocol';
+import { MeshError, meshTime } from '@agentmesh/protocol';
 import { type Commands, listReport } from '../command/command.ts';
 import type { Options } from '../command/options.ts';
 import { Misuse } from '../command/program.ts';
@@ -90,7 +90,7 @@ function readKey(name: string, options: Options): NewApiKey {
   return {
     ...{ name: nameOf(name), roles: wanted },
     ...(user !== undefined && { user }),
-    ...(expires !== undefined && { expiresAt: Date.now() + durationOf(expires) }),
+    ...(expires !== undefined && { expiresAt: meshTime() + durationOf(expires) }),
   };
 }
 
@@ -131,7 +131,7 @@ function durationOf(text: string): number {
 
 function endOf(expiresAt: number | undefined): string {
   if (expiresAt === undefined) return 'never expires';
-  return `${expiresAt <= Date.now() ? 'expired' : 'expires'} ${timeOf(expiresAt)}`;
+  return `${expiresAt <= meshTime() ? 'expired' : 'expires'} ${timeOf(expiresAt)}`;
 }
 
 function timeOf(ms: number): string {

@@ -39,6 +39,7 @@ x-service: &service
   read_only: true
   cap_drop: [ALL]
   security_opt: ["no-new-privileges:true"]
+  networks: [services]
   healthcheck:
     test:
       - CMD
@@ -67,6 +68,7 @@ services:
     image: nats:2.12-alpine
     command: ["-c", "/etc/nats/nats-server.conf", "-js", "-sd", "/data", "-m", "8222"]
     restart: unless-stopped
+    networks: [gateway, services]
     # Accounts, users and their subjects. The passwords come from the environment below.
     volumes:
       - ./nats/nats-server.conf:/etc/nats/nats-server.conf:ro
@@ -101,6 +103,7 @@ ${passwords(natsPasswordVariable)}    healthcheck:
       - --maxmemory-policy
       - noeviction
     restart: unless-stopped
+    networks: [gateway, services]
     # The image drops root only when its command is redis-server.
     user: redis
     volumes:
@@ -123,6 +126,7 @@ ${passwords(redisPasswordVariable, inRedis)}    healthcheck:
     build: ${provision.build}
     command: ${JSON.stringify(provision.command)}
     restart: "no"
+    networks: [services]
     read_only: true
     cap_drop: [ALL]
     security_opt: ["no-new-privileges:true"]
@@ -137,6 +141,12 @@ ${passwords(redisPasswordVariable, inRedis)}    healthcheck:
       MESH_NATS_PASSWORD: ${required('NATS_PASSWORD_PROVISION')}
 
 ${services.map((service) => serviceBlock(service, { required, namespace })).join('\n')}
+# Agents and tools do not reach the port of the gateway, and listen on no port themselves: all that they say to others
+# goes through NATS.
+networks:
+  gateway:
+  services:
+
 volumes:
   nats-data:
   redis-data:
@@ -179,7 +189,7 @@ function serviceBlock(
     `    image: ${image}:\${TAG:-dev}`,
     `    build: ${build}`,
     ...(args === undefined ? [] : [`    command: ${JSON.stringify(args)}`]),
-    ...(isGateway ? ['    ports: ["${GATEWAY_BIND:-127.0.0.1}:8000:8000"]'] : []),
+    ...(isGateway ? ['    ports: ["${GATEWAY_BIND:-127.0.0.1}:8000:8000"]', '    networks: [gateway]'] : []),
     '    environment:',
     `      <<: *${manifest.kind === 'agent' ? 'agent-env' : 'env'}`,
     ...(isGateway ? gatewayEnvironment : []),

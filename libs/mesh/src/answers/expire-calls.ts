@@ -1,5 +1,6 @@
 import type { PendingCall } from '@agentmesh/agent';
 import { answerDigest, type CallRef, deadlinePassed, endOfRun } from '@agentmesh/agent/internal';
+import { meshTime } from '@agentmesh/protocol';
 import type { ServedAgent } from '../mesh/served-agent.ts';
 import { hopHeaders } from '../messages/carrier.ts';
 import { type LocatedCall, runFor, startAnswerRun } from './start-answer-run.ts';
@@ -27,7 +28,7 @@ export async function expireCalls(served: ServedAgent, laterMs: number): Promise
       } catch (error) {
         // A call that cannot be ended must not hold up the other calls.
         mesh.log.warn({ err: error, callId: call.callId }, 'could not end an overdue call');
-        await calls.postponeDeadline(agent.name, call, Date.now() + laterMs);
+        await calls.postponeDeadline(agent.name, call, meshTime() + laterMs);
       }
     }
   }
@@ -40,7 +41,7 @@ async function expireCall(served: ServedAgent, call: CallRef, laterMs: number): 
   const pending = await calls.get(call);
   const isOver = !pending || (await expire(served, { ref, callId, pending }));
   if (isOver) await calls.forgetDeadline(agent.name, call);
-  else await calls.postponeDeadline(agent.name, call, Date.now() + laterMs);
+  else await calls.postponeDeadline(agent.name, call, meshTime() + laterMs);
 }
 
 /**

@@ -1,5 +1,5 @@
 import type { IncomingRequest, Started } from '@agentmesh/bus';
-import { type Frame, pendingRequestSchema } from '@agentmesh/protocol';
+import { type Frame, meshTime, pendingRequestSchema } from '@agentmesh/protocol';
 import { type AddressedCall, addressedCall } from '../mesh/addressed-call.ts';
 import type { Mesh } from '../mesh/mesh.ts';
 import { readPayload } from '../messages/read-payload.ts';
@@ -18,7 +18,7 @@ export async function pendingCalls(
     userId: user,
     ...(session !== undefined && { sessionId: session }),
   });
-  const now = Date.now();
+  const now = meshTime();
   // An overdue call cannot be answered any more; the agent's service ends it soon.
   const open = calls.filter((call) => (call.deadline ?? now + 1) > now && !isAskedByCaller(call));
   return open.map((call) => addressedCall({ subjects }, { app, user }, call));

@@ -9,7 +9,7 @@ import {
   type StoredVersion,
 } from '@agentmesh/agent/internal';
 import type { Bus, StoredObject } from '@agentmesh/bus';
-import { encodeToken, MeshError, parse } from '@agentmesh/protocol';
+import { encodeToken, MeshError, meshTime, parse } from '@agentmesh/protocol';
 import { inGroups } from './in-groups.ts';
 import {
   addVersion,
@@ -145,7 +145,7 @@ export class MeshArtifactService extends BaseArtifactService {
     }
     const strays = await inGroups([...ids], async (id) => {
       const written = await this.#buckets.objects.lastWritten(id);
-      if (written === undefined || written > Date.now() - abandonedAfterMs) return 0;
+      if (written === undefined || written > meshTime() - abandonedAfterMs) return 0;
       await this.#buckets.objects.delete(id);
       return 1;
     });
@@ -180,9 +180,9 @@ export class MeshArtifactService extends BaseArtifactService {
       this.#foundGone.delete(key);
       return 0;
     }
-    const since = this.#foundGone.get(key) ?? Date.now();
+    const since = this.#foundGone.get(key) ?? meshTime();
     this.#foundGone.set(key, since);
-    if (since > Date.now() - graceMs) return 0;
+    if (since > meshTime() - graceMs) return 0;
     this.#foundGone.delete(key);
     return await removeVersions(this.#buckets, owner, new Set(objectsOf(files)));
   }

@@ -14,7 +14,7 @@ import { readPayload } from '../messages/read-payload.ts';
 import { callOf } from './job-call.ts';
 import { failedCall, keepResult, stoppedCall } from './keep-result.ts';
 import { createHolder, keepRenewed, type Renewals, type TakeWork } from './take-work.ts';
-import { tellEnd, tellProgress } from './tell-job.ts';
+import { tellDead, tellEnd, tellProgress } from './tell-job.ts';
 import { callerOf, runTool } from './tool-call.ts';
 import { untilDone, type WorkInHand } from './work-in-hand.ts';
 
@@ -70,14 +70,25 @@ export async function handleJob(options: JobOptions, item: WorkItem): Promise<Wo
     headers: traceHeaders(item.headers),
     incoming: item.headers,
   };
-  return await options.inHand.addAs(attempt.holder, () => workOrHandBack(attempt, log));
+  return await options.inHand.addAs(attempt.holder, () => workOrHandBack(attempt, item, log));
 }
 
-async function workOrHandBack(attempt: Attempt, log: Logger): Promise<WorkOutcome> {
+/**
+ * Works on a job. A failure of the mesh that may pass gives the job back to the queue; any other one, as when the user
+ * of Redis has lost its rights, makes the job a dead letter and ends its call: it would come back every second.
+ */
+async function workOrHandBack(attempt: Attempt, item: WorkItem, log: Logger): Promise<WorkOutcome> {
   try {
     return await work(attempt);
-  } catch (error) {
+  } catch (thrown) {
     // Failures of the tool itself go to the agent; this is a failure of the mesh.
+    const error = MeshError.from(thrown, 'the job could not be done; the log has the cause');
+    if (!error.retryable) {
+      await moveToDeadLetters(attempt.mesh, { kind: 'tool', name: attempt.tool.name }, item, error);
+      await tellDead(attempt, error);
+      await handBack(attempt);
+      return done;
+    }
     log.warn({ err: error, job: attempt.order.job }, 'could not continue a job; it will be tried again');
     await handBack(attempt);
     return { done: false, delayMs: retryMs };
@@ -174,7 +185,6 @@ async function finish({ mesh, tool, order, inHand }: Attempt, result: ToolResult
       signal: inHand.givenUp,
       log: mesh.log,
       step: `store the result of a job of ${tool.name}`,
-      isPassing: ({ code }) => code !== 'invalid_argument',
     },
   );
 }

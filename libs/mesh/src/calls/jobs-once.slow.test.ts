@@ -40,6 +40,41 @@ describe('a job while the store is away', () => {
   });
 });
 
+describe('a job that the store refuses', () => {
+  const refused = () =>
+    Promise.reject(new MeshError('permission_denied', "redis' access rules do not let this user do that"));
+
+  it.each(['take', 'finish'] as const)('at %s becomes a dead letter, and its call ends', async (method) => {
+    let begun = 0;
+    const gate = Promise.withResolvers<void>();
+    const work = async () => {
+      begun += 1;
+      await gate.promise;
+      return { status: 'completed' };
+    };
+    const chat = await workshop(work, { patienceMs: 0, leaseMs: 60 }, says('I will tell you'), says('sorry'));
+    let isRefused = method === 'take';
+    intercept(chat.world.jobs, method, (call) => async (...args: never[]) => {
+      if (isRefused) return await refused();
+      return await (call as (...args: never[]) => never)(...args);
+    });
+    await chat.say('go');
+    isRefused = true;
+    gate.resolve();
+    await chat.ends('solo: sorry');
+    expect((await chat.briefs()).at(-2)).toMatch(/given up \(permission_denied\): redis' access rules/);
+    const { hub } = chat.world;
+    const { subjects } = chat.client;
+    await until(() => hub.queued(subjects.toolJob('work')) === 0);
+    const [letter = ''] = hub.queuedTexts(subjects.dead('tool', 'work'));
+    expect(JSON.parse(letter)).toMatchObject({
+      subject: subjects.toolJob('work'),
+      error: { code: 'permission_denied' },
+    });
+    expect(begun).toBe(method === 'take' ? 0 : 1);
+  });
+});
+
 describe('a job whose lease has lapsed', () => {
   it('stays with a worker that lives, and passes to another when the process of the worker is gone', async () => {
     const begun: (number | undefined)[] = [];

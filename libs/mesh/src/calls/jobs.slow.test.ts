@@ -1,6 +1,6 @@
 import { FunctionTool, LlmAgent, LongRunningFunctionTool } from '@agentmesh/agent';
 import { maxPayloadBytes } from '@agentmesh/protocol';
-import { until } from '@agentmesh/testing';
+import { intercept, until } from '@agentmesh/testing';
 import { describe, expect, it } from 'vitest';
 import { brief, calls, memoryMesh, ScriptedLlm, says } from '../harness.fixture.ts';
 import { remoteTool } from '../remote/remote-tool.ts';
@@ -20,6 +20,16 @@ async function* inSteps(opened: Promise<void>) {
   await opened;
   yield { percent: 90 };
   return { status: 'completed' };
+}
+
+/** Waits until no job, no update and no run is in a queue: each publishes the next before it is acknowledged. */
+async function settled({ world: { hub }, client: { subjects } }: Awaited<ReturnType<typeof workshop>>) {
+  for (const queue of [
+    subjects.toolJob('work'),
+    subjects.workSubject('operation', 'solo'),
+    subjects.workSubject('run', 'solo'),
+  ])
+    await until(() => hub.queued(queue) === 0);
 }
 
 describe('a long-running tool in a process of its own', () => {
@@ -105,6 +115,40 @@ describe('a long-running tool in a process of its own', () => {
     await chat.client.bus.enqueue(subject, { final: true, response: { ok: true } }, { messageId: 'x' });
     await chat.ends('solo: approved');
     expect(chat.model.requests).toHaveLength(3);
+  });
+
+  it('does not wake its agent with a late ticket that says what the agent knows', async () => {
+    const { promise, resolve } = Promise.withResolvers<void>();
+    const work = () => promise.then(() => ({ status: 'pending' }));
+    const chat = await workshop(work, 0, says('wait'), says('again'));
+    await chat.say('go');
+    resolve();
+    await settled(chat);
+    expect((await chat.briefs()).at(-1)).toBe('solo: wait');
+    expect(chat.model.requests).toHaveLength(2);
+  });
+
+  it('does not wake its agent again when the record of its ticket is lost', async () => {
+    const chat = await workshop(() => ({ ticket: 7 }), 5_000, says('ticket 7'), says('again'));
+    let order = '';
+    intercept(chat.world.jobs, 'take', (take) => async (tool, job, ...rest) => {
+      order = job;
+      return await take(tool, job, ...rest);
+    });
+    const { subjects, bus } = chat.client;
+    const jobs: unknown[] = [];
+    intercept(chat.first.mesh.bus, 'enqueue', (enqueue) => async (subject, payload, options) => {
+      if (subject === subjects.toolJob('work')) jobs.push(payload);
+      return await enqueue(subject, payload, options);
+    });
+    await chat.say('go');
+    await settled(chat);
+    // A failover of Redis takes the record back, and NATS has forgotten that the job is done.
+    await chat.world.jobs.forget('work', order);
+    await bus.enqueue(subjects.toolJob('work'), jobs[0], { messageId: 'again' });
+    await settled(chat);
+    expect((await chat.briefs()).slice(2)).toEqual(['solo: gets {"ticket":7}', 'solo: ticket 7']);
+    expect(chat.model.requests).toHaveLength(2);
   });
 
   it('publishes a late ticket as an update', async () => {

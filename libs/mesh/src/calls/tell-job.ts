@@ -101,8 +101,19 @@ export async function tellEnd(
   }
 }
 
-/** Publishes an update with its number as message id, so that a repetition has no effect. */
-async function tell({ mesh, tool, order, headers }: ToldJob, update: OperationUpdateInput): Promise<void> {
+/** Ends the call of a job that became a dead letter, unless the call has its outcome already. */
+export async function tellDead(job: ToldJob, { code, message }: MeshError): Promise<void> {
+  const error = `the work of ${job.tool.name} was given up (${code}): ${message}; an operator has it in the dead letters`;
+  // Nobody knows the number of its last progress; the outcome of a call counts at any number.
+  await tell(job, { final: true, error, seq: 1 }, 'dead');
+}
+
+/** Publishes an update under an id of its own, so that a repetition has no effect. */
+async function tell(
+  { mesh, tool, order, headers }: ToldJob,
+  update: OperationUpdateInput,
+  id: string | number | undefined = update.seq,
+): Promise<void> {
   const { job, call } = order;
   const { operationSubject, app, user, session, invocationId } = call.context ?? {};
   if (operationSubject === undefined) return;
@@ -110,6 +121,6 @@ async function tell({ mesh, tool, order, headers }: ToldJob, update: OperationUp
   await mesh.bus.enqueue(
     operationSubject,
     { ...update, by: tool.name, app, user, session, invocationId, ...(answers > 0 && { answers }) },
-    { messageId: `${job}:${update.seq}`, headers },
+    { messageId: `${job}:${id}`, headers },
   );
 }

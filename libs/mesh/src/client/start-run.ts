@@ -15,6 +15,7 @@ import {
   header,
   type InvocationEnd,
   MeshError,
+  meshTime,
   nextTrace,
   type OptionNames,
   type RunCommandInput,
@@ -210,7 +211,7 @@ export async function startRun(
         ...runHeader({ ...ref, ...run }),
         ...identity,
         ...source,
-        ...(timeoutMs !== undefined && { [header.deadline]: String(Date.now() + timeoutMs) }),
+        ...(timeoutMs !== undefined && { [header.deadline]: String(meshTime() + timeoutMs) }),
       },
     });
     return { ...run, agent, events: eventsOf(numbered), numbered, end };

@@ -156,6 +156,11 @@ export async function connectMesh(options: ConnectOptions): Promise<ConnectedMes
       onError: (error) => onError(error, 'redis'),
       prefix: redisPrefix,
       ...(options.retention && { retention: options.retention }),
+      onSkew: (aheadMs) =>
+        log.warn(
+          { aheadMs: Math.round(aheadMs) },
+          'the clock of this process is off; it works by the clock of Redis: let NTP set the clock',
+        ),
       box,
       memory: {
         ...options.memory,

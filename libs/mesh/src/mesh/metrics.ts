@@ -1,4 +1,4 @@
-import type { Event } from '@agentmesh/protocol';
+import { type Event, meshTime } from '@agentmesh/protocol';
 import type { PriceOf } from '@agentmesh/service';
 import { type Attributes, metrics } from '@opentelemetry/api';
 
@@ -100,7 +100,7 @@ export function countWait(name: string, reason: 'session' | 'share'): void {
 
 /** Counts the end of such a wait, which began at `since`, in epoch ms by the clock of the process that began it. */
 export function countWaited(name: string, since: number): void {
-  instruments().waitDuration.record(Math.max(0, Date.now() - since) / 1_000, { name });
+  instruments().waitDuration.record(Math.max(0, meshTime() - since) / 1_000, { name });
 }
 
 /** Counts a call of another service, or a transfer to it, when it has ended. */

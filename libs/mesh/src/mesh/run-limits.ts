@@ -51,7 +51,7 @@ export class FullShares {
   note(app: string, user: string): void {
     const name = JSON.stringify([app, user]);
     this.#until.delete(name);
-    this.#until.set(name, Date.now() + rememberedMs);
+    this.#until.set(name, performance.now() + rememberedMs);
     const [oldest] = this.#until.keys();
     if (this.#until.size > mostRemembered && oldest !== undefined) this.#until.delete(oldest);
   }
@@ -62,7 +62,7 @@ export class FullShares {
 
   has(app: string, user: string): boolean {
     const name = JSON.stringify([app, user]);
-    if ((this.#until.get(name) ?? 0) > Date.now()) return true;
+    if ((this.#until.get(name) ?? 0) > performance.now()) return true;
     this.#until.delete(name);
     return false;
   }

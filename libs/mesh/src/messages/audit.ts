@@ -5,6 +5,7 @@ import {
   type AuditAction,
   type Event,
   MeshError,
+  meshTime,
   type SessionRef,
   type StoredAuditRecord,
   shortId,
@@ -38,7 +39,7 @@ export async function audit(
     ...{ ...record, action, callIds },
     service: bus.service,
     replica: bus.replica,
-    time: Date.now(),
+    time: meshTime(),
   };
   const messageId = shortId(`audit/${record.decision}/${key}`);
   await bus

@@ -1,6 +1,6 @@
 import { isCredentialQuestion } from '@agentmesh/agent/internal';
 import type { WorkItem } from '@agentmesh/bus';
-import type { DeadLetter, MeshError, ServiceKind } from '@agentmesh/protocol';
+import { type DeadLetter, type MeshError, meshTime, type ServiceKind } from '@agentmesh/protocol';
 import type { Mesh } from '../mesh/mesh.ts';
 
 /**
@@ -22,7 +22,7 @@ export async function moveToDeadLetters(
     error: { code, message },
     attempts,
     replica: bus.replica,
-    time: Date.now(),
+    time: meshTime(),
   };
   log.error({ [kind]: name, subject, attempts, err: error }, 'moved a message to the dead letters');
   // Two queues may have messages of the same number, so the subject is part of the id.

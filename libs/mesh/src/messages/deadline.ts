@@ -1,4 +1,4 @@
-import { deadlineOf, type Headers, MeshError } from '@agentmesh/protocol';
+import { deadlineOf, type Headers, MeshError, meshTime } from '@agentmesh/protocol';
 
 /**
  * Longest time of work whose caller set no deadline, in ms: work for a caller that has left must not hold a
@@ -11,7 +11,7 @@ const longestMs = 3_600_000;
  * Dispose it when the work is over: a running timer would keep all of the work in memory.
  */
 export function signalOf(headers: Headers, ...signals: AbortSignal[]): { signal: AbortSignal } & Disposable {
-  const wait = Math.max((deadlineOf(headers) ?? Date.now() + longestMs) - Date.now(), 0);
+  const wait = Math.max((deadlineOf(headers) ?? meshTime() + longestMs) - meshTime(), 0);
   return deadlineSignal(wait, ...signals);
 }
 

@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { askedAgainReason } from '@agentmesh/agent/internal';
 import type { ReceivedFrame, RequestOptions } from '@agentmesh/bus';
-import { deadlineOf, MeshError } from '@agentmesh/protocol';
+import { deadlineOf, MeshError, meshTime } from '@agentmesh/protocol';
 import type { CallTarget } from '../mesh/call-counts.ts';
 import type { Mesh } from '../mesh/mesh.ts';
 
@@ -66,7 +66,7 @@ async function* requestAgain(
   payload: unknown,
   options: RequestOptions,
 ): AsyncGenerator<ReceivedFrame, void, void> {
-  const absentUntil = Date.now() + absenceMs;
+  const absentUntil = meshTime() + absenceMs;
   let mayBeDone = false;
   for (let attempt = 1, requests = 1; ; requests += 1) {
     try {
@@ -77,7 +77,7 @@ async function* requestAgain(
       await ownDeadline(failure, options);
       const isAbsent = failure.details?.reason === 'no_responders';
       mayBeDone ||= isSilence(failure);
-      const mayCome = isAbsent && isKnown() && Date.now() < absentUntil;
+      const mayCome = isAbsent && isKnown() && meshTime() < absentUntil;
       const mayWork = !isAbsent && attempt < attempts && isWorthRepeating(failure);
       if (!(mayCome || mayWork) || options.signal?.aborted) throw lastError(failure, hasEffects && mayBeDone);
       if (mayWork) attempt += 1;
@@ -96,7 +96,7 @@ async function* requestAgain(
  */
 async function ownDeadline({ code }: MeshError, { headers = {}, signal }: RequestOptions): Promise<void> {
   if (code !== 'deadline_exceeded' || !signal) return;
-  const leftMs = (deadlineOf(headers) ?? Number.POSITIVE_INFINITY) - Date.now();
+  const leftMs = (deadlineOf(headers) ?? Number.POSITIVE_INFINITY) - meshTime();
   if (leftMs > clockSkewMs) return;
   await delay(Math.max(0, leftMs) + clockSkewMs, undefined, { signal }).catch(() => {});
 }

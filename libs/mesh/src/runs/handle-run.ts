@@ -14,7 +14,7 @@ import {
   turnNeed,
 } from '@agentmesh/agent/internal';
 import type { WorkItem, WorkOutcome } from '@agentmesh/bus';
-import { type Caller, type Event, header, MeshError, traceIdOf } from '@agentmesh/protocol';
+import { type Caller, type Event, header, MeshError, meshTime, traceIdOf } from '@agentmesh/protocol';
 import { sourceIn } from '../answers/answer-source.ts';
 import { openAnswers } from '../answers/sealed-answers.ts';
 import { fencedSessions } from '../fencing/fenced-sessions.ts';
@@ -67,7 +67,7 @@ export async function handleRun(served: ServedAgent, item: WorkItem): Promise<Wo
   const carrier = { ...hopHeaders(item.headers), ...(run.resume && { [header.resume]: run.resume }) };
   const delivery: DeliveredRun = {
     item,
-    arrived: Date.now(),
+    arrived: meshTime(),
     carrier,
     token: undefined,
     tally: createTally('run', served.agent.name, { ...run, agent: served.agent, headers: item.headers }),

@@ -308,7 +308,7 @@ describe('a run at which every process dies', () => {
     const run = await startRun(client, { app: 'app', user: 'u', session: ref.sessionId, message: 'die' });
     expect((await Array.fromAsync(run.events)).map(brief)).toEqual(['solo: fails internal']);
     expect((await run.end).error?.message).toContain('5 processes died at this run');
-    expect(died).toBe(6);
+    expect(died).toBe(5);
     expect(world.hub.queued('mesh.v1.dead.agent.solo')).toBe(1);
   }, 20_000);
 });

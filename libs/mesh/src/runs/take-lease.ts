@@ -19,6 +19,7 @@ import {
   type Event,
   header,
   MeshError,
+  meshTime,
   traceIdOf,
 } from '@agentmesh/protocol';
 import type { Mesh } from '../mesh/mesh.ts';
@@ -61,7 +62,7 @@ export function askForLease(
 
 /** Tells whether the deadline of a command has passed. */
 export function isTooLate({ headers }: WorkItem): boolean {
-  return (deadlineOf(headers) ?? Number.POSITIVE_INFINITY) <= Date.now();
+  return (deadlineOf(headers) ?? Number.POSITIVE_INFINITY) <= meshTime();
 }
 
 /** Returns the event of the message, unless its commit needs a look at the session. */
@@ -142,14 +143,14 @@ function noteWaited({ agent }: ServedAgent, { item }: DeliveredRun): void {
 
 /** Returns the mark of the attempt that begins now with this message. */
 export function markOf(item: WorkItem, number: number): AttemptMark {
-  return { number, began: Date.now(), ...waitOf(item) };
+  return { number, began: meshTime(), ...waitOf(item) };
 }
 
 /** Returns the begin of the wait that ended with the first delivery of this message; empty for other deliveries. */
 function waitOf({ headers, attempt }: WorkItem): { waitsSince?: number } {
   const waitsSince = Number(headers[header.waitsSince] || Number.NaN);
   // Any program may send the header: a time that cannot be true would spoil the figures.
-  const isTrue = waitsSince > Date.now() - longestWaitMs && waitsSince < Date.now() + longestWaitMs;
+  const isTrue = waitsSince > meshTime() - longestWaitMs && waitsSince < meshTime() + longestWaitMs;
   return attempt === 1 && isTrue ? { waitsSince } : {};
 }
 

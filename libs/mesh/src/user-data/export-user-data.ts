@@ -1,6 +1,6 @@
 import type { ArtifactVersion, PendingCall, StoredMemory, UserArtifact } from '@agentmesh/agent';
 import type { KeptCredential, KeptSession, StoredEvent, UserOwner } from '@agentmesh/agent/internal';
-import type { SessionRef } from '@agentmesh/protocol';
+import { meshTime, type SessionRef } from '@agentmesh/protocol';
 import type { Mesh } from '../mesh/mesh.ts';
 
 /** One version of a file, and access to its bytes. */
@@ -51,7 +51,7 @@ export async function* exportUserData(
 
 async function* recordsOf(mesh: Mesh, user: UserOwner): AsyncGenerator<UserRecord, void, void> {
   const { sessions, credentialRecords } = mesh;
-  yield { kind: 'user', format: 1, ...user, exportedAt: Date.now() };
+  yield { kind: 'user', format: 1, ...user, exportedAt: meshTime() };
   yield { kind: 'state', state: await sessions.users.readState(user) };
   for (const sessionId of await sessions.users.sessionIds(user))
     yield* sessionRecords(mesh, { ...user, sessionId });

@@ -1,6 +1,6 @@
 import { getFunctionCalls, getFunctionResponses } from '@agentmesh/agent';
 import { questionOf, type StoredEvent } from '@agentmesh/agent/internal';
-import type { Event, SessionRef, ToolResult } from '@agentmesh/protocol';
+import { type Event, meshTime, type SessionRef, type ToolResult } from '@agentmesh/protocol';
 import type { CallResults } from '@agentmesh/store';
 import { jobOf, keyOf } from '../calls/call-key.ts';
 import type { Mesh } from '../mesh/mesh.ts';
@@ -111,7 +111,7 @@ export class CallsOfLog {
     callId: string,
     { name, invocations, rounds, last, isOver }: LoggedCall,
   ): Promise<number> {
-    if (isOver && last < Date.now() - keptMs) return 0;
+    if (isOver && last < meshTime() - keptMs) return 0;
     const { appName: app, userId: user, sessionId: session } = this.#ref;
     const context = { app, user, session, invocationId: '', agent: '', state: {} };
     const firstCalls = [...invocations].map((invocationId) => ({
@@ -121,7 +121,7 @@ export class CallsOfLog {
     const answeredCalls = Array.from({ length: rounds }, (_, n) => ({ context, answers: n + 1 }));
     const final = isOver ? undefined : deletedResult;
     const { callResults, jobs } = this.#kept;
-    const mayArrive = !isOver && last > Date.now() - inTransitMs;
+    const mayArrive = !isOver && last > meshTime() - inTransitMs;
     const forgetResult = async (tool: string, key: string) => {
       const existed = await callResults.forget(tool, key, final);
       // The worker of a job checks whether its call still exists; a plain tool does not check, so its call

@@ -121,8 +121,10 @@ export async function startHealth(options: HealthOptions): Promise<Health> {
       port,
       async [Symbol.asyncDispose]() {
         loop.stop();
+        // Once the port is closed, no further connection can hold up the close.
+        const closed = new Promise<void>((resolve) => server.close(() => resolve()));
         server.closeAllConnections();
-        await new Promise<void>((resolve) => server.close(() => resolve()));
+        await closed;
       },
     };
   } catch (error) {

@@ -1,4 +1,4 @@
-import { apiKeyHash, type Keys, MeshError, newApiKey } from '@agentmesh/protocol';
+import { apiKeyHash, type Keys, MeshError, meshTime, newApiKey } from '@agentmesh/protocol';
 import type { RedisConnection } from '../connection/redis-connection.ts';
 
 /** An API key of the gateway, without the key itself. */
@@ -46,7 +46,7 @@ export function apiKeys(connection: RedisConnection, keys: Keys): ApiKeys {
       const key = newApiKey();
       const hash = apiKeyHash(key);
       const record: ApiKey = {
-        ...{ name, roles, createdAt: Date.now() },
+        ...{ name, roles, createdAt: meshTime() },
         ...(user !== undefined && { user }),
         ...(expiresAt !== undefined && { expiresAt }),
       };
@@ -87,7 +87,7 @@ export function apiKeys(connection: RedisConnection, keys: Keys): ApiKeys {
     },
 
     async noteUse(key) {
-      await connection.run((redis) => redis.hset(uses, apiKeyHash(key), Date.now()));
+      await connection.run((redis) => redis.hset(uses, apiKeyHash(key), meshTime()));
     },
   };
 }

@@ -8,7 +8,7 @@ import {
   type SignInStatus,
   signInTtlMs,
 } from '@agentmesh/agent/internal';
-import { MeshError, type SecretUse, toJson } from '@agentmesh/protocol';
+import { MeshError, meshTime, type SecretUse, toJson } from '@agentmesh/protocol';
 import {
   answerSignInScript,
   endTurnScript,
@@ -68,7 +68,7 @@ export class RedisSignInService implements SignInService {
     const key = this.#keyOf(ref);
     const use = answerUseOf(ref, credentialKey);
     const sealed = await box.seal(toJson(answer, 'the answer'), placeOf(key, 'answer'), use);
-    return (await connection.script<number>(answerSignInScript, [key], [sealed, Date.now()])) === 1;
+    return (await connection.script<number>(answerSignInScript, [key], [sealed, meshTime()])) === 1;
   }
 
   async move(ref: SignInRef, from: SignInStatus, to: SignInStatus): Promise<boolean> {

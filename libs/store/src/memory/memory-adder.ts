@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { setTimeout as pause } from 'node:timers/promises';
 import type { MemoryMark, Session, StoredMemory } from '@agentmesh/agent';
 import { changeOf, isOlder, rememberedEvent, type SessionChange } from '@agentmesh/agent/internal';
-import { encodeToken, MeshError, shortId } from '@agentmesh/protocol';
+import { encodeToken, MeshError, meshTime, shortId } from '@agentmesh/protocol';
 import { type AddBatch, addCall, batches, prepareMemory } from './memory-batch.ts';
 import {
   dropNumbers,
@@ -102,7 +102,7 @@ export class MemoryAdder {
   ): Promise<boolean> {
     if (memories.length === 0) return true;
     const { vectors } = this.#options;
-    const now = Date.now();
+    const now = meshTime();
     const all = batches(memories.map((memory) => prepareMemory(memory, now)));
     await vectors?.adopt(place);
     for (const [at, batch] of all.entries()) {

@@ -1,5 +1,5 @@
 import type { StoredMemory } from '@agentmesh/agent';
-import type { MemoryKeys } from '@agentmesh/protocol';
+import { type MemoryKeys, meshTime } from '@agentmesh/protocol';
 import type { RedisConnection } from '../connection/redis-connection.ts';
 import { type DroppedMemory, dropCall, type Unmark } from './memory-batch.ts';
 import { dropEmptyScript, dropMemoriesScript } from './memory-scripts.ts';
@@ -19,7 +19,7 @@ export interface MemoryText {
 
 /** Tells whether the memory was kept longer than `ttlMs`. */
 export function isExpired({ addedMs }: MemoryText, ttlMs: number | undefined): boolean {
-  return ttlMs !== undefined && addedMs < Date.now() - ttlMs;
+  return ttlMs !== undefined && addedMs < meshTime() - ttlMs;
 }
 
 const dropSize = 50;

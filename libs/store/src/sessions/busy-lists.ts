@@ -1,5 +1,5 @@
 import type { UserOwner } from '@agentmesh/agent/internal';
-import type { Keys, SessionRef } from '@agentmesh/protocol';
+import { type Keys, meshTime, type SessionRef } from '@agentmesh/protocol';
 import { z } from 'zod';
 import type { RedisConnection } from '../connection/redis-connection.ts';
 import { dropScript, noteScript } from './scripts/busy-scripts.ts';
@@ -96,7 +96,7 @@ async function note(connection: RedisConnection, list: string, member: string): 
 
 /** Returns the arguments of a note: the time, and a step that makes its mark unlike others. */
 function stepNow() {
-  return { now: Date.now(), step: Math.ceil(Math.random() * 999) / 1_000 };
+  return { now: meshTime(), step: Math.ceil(Math.random() * 999) / 1_000 };
 }
 
 /** Returns the arguments of a note of a busy session, or of a user whose runs wait, for another script. */
@@ -123,7 +123,7 @@ async function dropUnless(
 
 async function list(connection: RedisConnection, key: string, limit: number): Promise<string[]> {
   const members = await connection.run((redis) => redis.zrange(key, 0, String(limit - 1)));
-  const now = Date.now();
+  const now = meshTime();
   const checked = members.flatMap((member) => [now, member]);
   if (members.length > 0) await connection.run((redis) => redis.zadd(key, 'XX', ...checked));
   return members;

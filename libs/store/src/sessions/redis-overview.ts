@@ -12,7 +12,7 @@ import {
   type TakeOptions,
   type UserOwner,
 } from '@agentmesh/agent/internal';
-import { decodeToken, encodeToken, type Keys, type SessionRef } from '@agentmesh/protocol';
+import { decodeToken, encodeToken, type Keys, meshTime, type SessionRef } from '@agentmesh/protocol';
 import type { RedisConnection } from '../connection/redis-connection.ts';
 import { busyNote } from './busy-lists.ts';
 import { forgetRunsScript, noteRunScript } from './scripts/overview-scripts.ts';
@@ -26,7 +26,7 @@ const lastTimes = new WeakMap<RedisConnection, number>();
 
 /** Returns the time in ms. No two runs of a connection have the same one, so that a page ends at one run. */
 function nextTime(connection: RedisConnection): number {
-  const time = Math.max(Date.now(), (lastTimes.get(connection) ?? 0) + 0.001);
+  const time = Math.max(meshTime(), (lastTimes.get(connection) ?? 0) + 0.001);
   lastTimes.set(connection, time);
   return time;
 }
@@ -74,7 +74,7 @@ export async function noteWaitingUser(
   { appName, userId }: UserOwner,
 ): Promise<void> {
   const key = keys.waitingUsers(appName);
-  await connection.write(key, (redis) => redis.zadd(key, Date.now(), encodeToken(userId)));
+  await connection.write(key, (redis) => redis.zadd(key, meshTime(), encodeToken(userId)));
 }
 
 /** Takes a user off the list who has no pending call. */

@@ -10,7 +10,7 @@ import {
   runName,
   type turnChanges,
 } from '@agentmesh/agent/internal';
-import { encodeToken, isToken, type Keys, type SessionRef } from '@agentmesh/protocol';
+import { encodeToken, isToken, type Keys, meshTime, type SessionRef } from '@agentmesh/protocol';
 import { z } from 'zod';
 import type { RedisConnection } from '../connection/redis-connection.ts';
 import { noteWaitingUser } from './redis-overview.ts';
@@ -53,7 +53,7 @@ export class RedisPendingCalls implements PendingCalls {
     const { appName, userId } = ref;
     if (opened.length > 0) await noteWaitingUser(this.#connection, this.#keys, ref);
     for (const { id, deadline, service } of opened.filter(isNamed)) {
-      const keptMs = Math.max(askingMs, (deadline ?? 0) - Date.now() + dayMs);
+      const keptMs = Math.max(askingMs, (deadline ?? 0) - meshTime() + dayMs);
       // Must come first, so that the user's deletion finds everything.
       await this.#connection.script(
         noteCallScript,
@@ -173,7 +173,7 @@ export class RedisPendingCalls implements PendingCalls {
 
   async overdue(service: string, limit: number): Promise<CallRef[]> {
     const members = await this.#connection.run((redis) =>
-      redis.zrangebyscore(this.#keys.deadlines(service), '-inf', Date.now(), 'LIMIT', 0, limit),
+      redis.zrangebyscore(this.#keys.deadlines(service), '-inf', meshTime(), 'LIMIT', 0, limit),
     );
     return members.flatMap((member) => {
       const { data } = callMember.safeParse(JSON.parse(member));

@@ -16,7 +16,7 @@ import {
   takeoverError,
   type UserOwner,
 } from '@agentmesh/agent/internal';
-import { decodeToken, encodeToken, type SessionRef, toJson } from '@agentmesh/protocol';
+import { decodeToken, encodeToken, meshTime, type SessionRef, toJson } from '@agentmesh/protocol';
 import {
   dropIdleSession,
   dropIfIdle,
@@ -151,7 +151,7 @@ export class RedisSessionLeases implements SessionLeases {
   async countWaiting({ appName, userId }: UserOwner): Promise<number> {
     const { connection, keys } = this.#place;
     const key = keys.queued(appName, userId);
-    return await connection.run((redis) => redis.zcount(key, Date.now(), '+inf'));
+    return await connection.run((redis) => redis.zcount(key, meshTime(), '+inf'));
   }
 
   async leave(ref: InvocationRef): Promise<void> {

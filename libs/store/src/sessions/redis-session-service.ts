@@ -20,7 +20,7 @@ import {
   sessionReplacedError,
   takeoverError,
 } from '@agentmesh/agent/internal';
-import { type Event, keptJson, MeshError, type SessionRef, toJson } from '@agentmesh/protocol';
+import { type Event, keptJson, MeshError, meshTime, type SessionRef, toJson } from '@agentmesh/protocol';
 import type { Outbox } from './app-state.ts';
 import { type CommitResult, commitValues } from './commit-values.ts';
 import { deleteSession } from './delete-session.ts';
@@ -72,7 +72,7 @@ export class RedisSessionService implements SessionService {
     const { connection, keys, app, retention } = this.#place;
     const delta = splitDelta(state, 'the state');
     keptJson('state', JSON.stringify(state));
-    const now = Date.now();
+    const now = meshTime();
     const nonce = randomUUID();
     const creating = connection.script<[user: string[], outbox: Outbox] | null>(
       ...createScript.call({

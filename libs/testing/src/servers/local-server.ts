@@ -26,6 +26,8 @@ export interface LocalServerOptions {
 }
 
 const host = '127.0.0.1';
+/** The longest time of a start, in ms: a loaded machine takes long, and a program that fails ends by itself. */
+const startMs = 120_000;
 const portTaken = /address already in use/i;
 
 /** Runs a server's program on a loopback port until `stop`, `kill` or the end of this process. */
@@ -70,7 +72,7 @@ async function launch(
   try {
     await until(() => failure !== undefined || hasEnded(child) || options.ready({ port, log: log() }), {
       what: `${options.name} to answer on port ${port}`,
-      timeoutMs: 15_000,
+      timeoutMs: startMs,
     });
   } catch (error) {
     await endProcess(child, 'SIGKILL');

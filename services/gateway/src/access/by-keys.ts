@@ -1,5 +1,5 @@
 import type { Mesh } from '@agentmesh/mesh';
-import { apiKeyHash, apiKeyPrefix, isApiKey, MeshError } from '@agentmesh/protocol';
+import { apiKeyHash, apiKeyPrefix, isApiKey, MeshError, meshTime } from '@agentmesh/protocol';
 import type { Logger } from '@agentmesh/service';
 import { type Authenticator, bearerOf } from './authenticator.ts';
 
@@ -16,7 +16,7 @@ const noteMs = 60_000;
 const mostNoted = 10_000;
 
 /** Reads API keys, which `agentmesh keys` makes. Each request looks its key up: a revoked key ends at once. */
-export function byKeys({ keys, log, now = Date.now }: KeyOptions): Authenticator {
+export function byKeys({ keys, log, now = meshTime }: KeyOptions): Authenticator {
   const notedAt = new Map<string, number>();
 
   function note(key: string): void {

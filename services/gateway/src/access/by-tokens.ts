@@ -1,4 +1,4 @@
-import { apiKeyPrefix, isToken, MeshError } from '@agentmesh/protocol';
+import { apiKeyPrefix, isToken, MeshError, meshTime } from '@agentmesh/protocol';
 import { createRemoteJWKSet, errors, type JWTPayload, jwtVerify } from 'jose';
 import { type Authenticator, bearerOf } from './authenticator.ts';
 
@@ -46,7 +46,10 @@ export function byTokens(options: TokenOptions): Authenticator {
     async authenticate(request) {
       const token = bearerOf(request);
       if (token === undefined || token.startsWith(apiKeyPrefix)) return undefined;
-      const claims = await jwtVerify(token, keys, rules).then(({ payload }) => payload, refuse);
+      const claims = await jwtVerify(token, keys, { ...rules, currentDate: new Date(meshTime()) }).then(
+        ({ payload }) => payload,
+        refuse,
+      );
       const user = claimOf(claims, userClaim);
       if (typeof user !== 'string' || !isToken(user))
         throw new MeshError('unauthenticated', `the claim ${userClaim} of the token names no user`);

@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { endOfRun, type InvocationRef } from '@agentmesh/agent/internal';
 import type { Mesh } from '@agentmesh/mesh';
-import { MeshError } from '@agentmesh/protocol';
+import { MeshError, meshTime } from '@agentmesh/protocol';
 import type { Config, Logger } from '@agentmesh/service';
 import type { AdmittedRun, RunAdmission } from '../context/admission.ts';
 import { quotaConfig } from '../context/quota-config.ts';
@@ -44,7 +44,7 @@ export function openAdmission(
 
   async function count(run: OpenRun): Promise<void> {
     const record = await sessions.invocations.get(run);
-    const isOver = endOfRun(record, run.resume) !== undefined || Date.now() > run.until;
+    const isOver = endOfRun(record, run.resume) !== undefined || meshTime() > run.until;
     await quotas.countTokens(run, record.tokens, isOver);
   }
 
@@ -55,7 +55,7 @@ export function openAdmission(
     const ofApp = quotasIn(settings, ref.appName);
     if (ofApp.length === 0) return await unlimited.admit(ref, { caller, timeoutMs });
     const { appName, userId, sessionId, invocationId, resume } = ref;
-    const until = Date.now() + timeoutMs + lateMs;
+    const until = meshTime() + timeoutMs + lateMs;
     const run = { appName, userId, sessionId, invocationId, resume, caller, until };
     // A new invocation has used nothing.
     const used = resume === undefined ? 0 : (await sessions.invocations.get(ref)).tokens;

@@ -70,6 +70,18 @@ it('a defect is answered with its ids, and only the log has the cause', async ()
   ]);
 });
 
+it.each([
+  ['a refused parameter', '/apps/shop/users/ann/sessions/s/invocations/e-1', 400],
+  ['an unknown path', '/nowhere', 404],
+  ['an address that is none', '/apps/%zz', 400],
+])('the log has the names of the query of %s, and no value', async (_, path, status) => {
+  const { server, logged } = gateway();
+  const answer = await server.inject({ method: 'GET', url: `${path}?token=s3cret&user=ann%20lee` });
+  expect(answer.statusCode).toBe(status);
+  expect(logged()).toMatchObject([{ method: 'GET', url: `${path}?token&user` }]);
+  expect(JSON.stringify(logged())).not.toMatch(/s3cret|lee/);
+});
+
 it('an id that no invocation can have is not repeated', async () => {
   const { server, logged } = gateway();
   const url = `/apps/shop/users/ann/sessions/s/invocations/${'x'.repeat(10_000)}`;

@@ -44,7 +44,10 @@ export function answerError(
   reply.status(complaint?.status ?? error.httpStatus);
   // Closing the connection while the client still sends would take the answer from it: the rest is read and forgotten.
   if (reply.statusCode === 413) reply.removeHeader('connection');
-  const body = reportError(log, complaint?.error ?? thrown, idsOf(request), { method, url });
+  const body = reportError(log, complaint?.error ?? thrown, idsOf(request), {
+    method,
+    url: withoutValues(url),
+  });
   noteReason(request, body.error);
   if (readsEvents(url, headers.accept)) reply.type('text/event-stream').send(dataBlock(body));
   else reply.send(body);
@@ -57,6 +60,14 @@ export function answerError(
 function ownFault(thrown: unknown): unknown {
   const isDefect = thrown instanceof MeshError && isDenied(thrown.cause);
   return isDefect ? new Error('the gateway may not do this', { cause: thrown }) : thrown;
+}
+
+/** Returns an address for the log, with the names of its query alone: a value may be a secret of the client. */
+function withoutValues(url: string): string {
+  const at = url.indexOf('?');
+  if (at < 0) return url;
+  const names = new Set(new URLSearchParams(url.slice(at)).keys());
+  return `${url.slice(0, at)}?${[...names].map(encodeURIComponent).join('&')}`;
 }
 
 /** Returns the time after which a request may succeed, in s. */
@@ -73,7 +84,9 @@ function readsEvents(url: string, accept = ''): boolean {
   return url.split('?')[0] === '/run_sse' && accept.includes('text/event-stream');
 }
 
-const hints: Record<number, string> = {
+const hints: Record<number | string, string> = {
+  // The text of the HTTP server repeats the whole address, with its query.
+  FST_ERR_BAD_URL: 'the address is no valid url component: encode each part of its path',
   413: 'the body is larger than this gateway takes (MESH_BODY_LIMIT)',
   415: 'send the body as JSON, with the header content-type: application/json',
 };
@@ -88,7 +101,7 @@ function complaintOf(thrown: unknown): { status: number; error: MeshError } | un
   const { statusCode: status, message } = thrown;
   if (typeof status !== 'number' || status >= 500) return undefined;
   // An error of the gateway itself says what to do.
-  const hint = 'code' in thrown ? hints[status] : undefined;
+  const hint = 'code' in thrown ? (hints[status] ?? hints[String(thrown.code)]) : undefined;
   const error = new MeshError('invalid_argument', hint ?? message, { cause: thrown });
   return { status, error };
 }

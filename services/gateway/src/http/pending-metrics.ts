@@ -1,4 +1,5 @@
 import { appNames, type ConnectedMesh, pendingCalls } from '@agentmesh/mesh';
+import { meshTime } from '@agentmesh/protocol';
 import type { Logger } from '@agentmesh/service';
 import { type BatchObservableResult, metrics } from '@opentelemetry/api';
 import { inTime } from './in-time.ts';
@@ -29,7 +30,7 @@ export function showPending({ mesh, log }: PendingMetrics): Disposable {
     try {
       for (const { app, created } of await inTime(Promise.all(appNames(mesh).map(lookAt)))) {
         result.observe(calls, created.length, { app });
-        const seconds = created.length === 0 ? 0 : (Date.now() - Math.min(...created)) / 1_000;
+        const seconds = created.length === 0 ? 0 : (meshTime() - Math.min(...created)) / 1_000;
         result.observe(age, Math.max(0, seconds), { app });
       }
     } catch (error) {

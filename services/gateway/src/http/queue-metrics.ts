@@ -1,5 +1,6 @@
 import type { MeshObserver, ObservedQueue } from '@agentmesh/bus';
 import type { ConnectedMesh } from '@agentmesh/mesh';
+import { meshTime } from '@agentmesh/protocol';
 import type { Logger } from '@agentmesh/service';
 import { type BatchObservableResult, metrics } from '@opentelemetry/api';
 import { inTime } from './in-time.ts';
@@ -48,7 +49,7 @@ export function showQueues({ mesh, observer, log }: QueueMetrics): Disposable {
 
 /** Returns the age of the oldest message, in s; 0 for an empty queue, undefined where the observer does not look. */
 function ageOf({ kind, waiting, working, oldest }: ObservedQueue): number | undefined {
-  if (oldest !== undefined) return Math.max(0, Date.now() - oldest) / 1_000;
+  if (oldest !== undefined) return Math.max(0, meshTime() - oldest) / 1_000;
   return kind !== 'operation' && waiting + working === 0 ? 0 : undefined;
 }
 

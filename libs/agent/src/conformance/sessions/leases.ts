@@ -134,6 +134,13 @@ export function leases(service: TheService): void {
     expect(await queue(1)).toMatchObject({ begun: 1 });
   });
 
+  test('counts deliveries that committed only the message of the run', async () => {
+    const picture = await create();
+    await queue(1);
+    await service().appendEvent({ session: picture, event: deltaOf({ n: 1 }, { author: 'user' }), token: 1 });
+    expect(await queue(1)).toMatchObject({ begun: 2 });
+  });
+
   test('returns a cancellation to callers that take or renew the lease', async () => {
     await create();
     await take(service(), inv(1));

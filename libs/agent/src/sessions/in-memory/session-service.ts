@@ -141,7 +141,7 @@ export class InMemorySessionService implements SessionService {
     const storedSeq = numberOf(stored, event);
     const isRepeatedEnd = end !== undefined && storedSeq !== undefined;
     this.#assertHolds(invocationRef, invocation, token, isRepeatedEnd);
-    if (token !== undefined) invocation.begun = 0;
+    if (token !== undefined && event.author !== 'user') invocation.begun = 0;
     if (storedSeq === undefined) {
       if (session.seq > stored.events.length) throw sessionReplacedError(session);
       this.#assertOpen(ref, whileOpen);

@@ -1,5 +1,13 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { type Canary, canaryQueue, canarySchema, MeshError, parse, subjects } from '@agentmesh/protocol';
+import {
+  type Canary,
+  canaryQueue,
+  canarySchema,
+  MeshError,
+  meshTime,
+  parse,
+  subjects,
+} from '@agentmesh/protocol';
 import { type JetStreamManager, jetstreamManager } from '@nats-io/jetstream';
 import { Kvm } from '@nats-io/kv';
 import { millis } from '@nats-io/nats-core';
@@ -160,7 +168,7 @@ export async function openCanaries(options: OperatorOptions): Promise<Canaries> 
       orFail('write the canary', async () => {
         const found = await find(given.agent);
         // A further share goes on with the figures; a canary that was ended and begins again has none.
-        const since = found?.since ?? Date.now();
+        const since = found?.since ?? meshTime();
         const canary = parse(canarySchema, { ...given, since }, `the canary of ${given.agent}`);
         if (found && (found.percent > 0 || (await count(canary.agent)) > 0)) assertSameVersion(found, canary);
         await addQueue(canary.agent);

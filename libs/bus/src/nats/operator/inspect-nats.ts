@@ -61,6 +61,15 @@ export async function inspectNats(options: OperatorOptions): Promise<NatsInspect
   }
 }
 
+/** Returns the version of a NATS server, such as `2.15.1`. @throws MeshError as {@link inspectNats} */
+export async function natsVersion(options: OperatorOptions): Promise<string> {
+  const inbox = subjects(options.namespace).inboxPrefix('provision');
+  const connection = await dial(options, 'version', inbox, options.connectTimeoutMs);
+  const { version = '' } = connection.info ?? {};
+  await connection.close();
+  return version;
+}
+
 /** The size of the message by which the disk is tried, and the longest wait for its acknowledgement, in ms. */
 const probeBytes = 128 * 1024;
 const probeMs = 2_000;

@@ -1,4 +1,4 @@
-import { type DeadLetter, every, header, type Subjects } from '@agentmesh/protocol';
+import { type DeadLetter, every, header, meshTime, type Subjects } from '@agentmesh/protocol';
 import type { JetStreamManager, StoredMsg } from '@nats-io/jetstream';
 import { objectSubjects } from '../buckets/object-reader.ts';
 import { messageFrom, messageOrNone } from '../wire/jetstream-api.ts';
@@ -36,7 +36,7 @@ async function oldPayloads(
   for (const subject of Object.keys(state.subjects ?? {})) {
     const last = await messageOrNone(manager.streams.getMessage(stream, { last_by_subj: subject }));
     const id = subject.split('.').at(-1);
-    if (last && id !== undefined && Date.now() - last.time.getTime() >= olderThanMs) old.add(id);
+    if (last && id !== undefined && meshTime() - last.time.getTime() >= olderThanMs) old.add(id);
   }
   return old;
 }

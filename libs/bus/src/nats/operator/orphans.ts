@@ -3,6 +3,7 @@ import {
   decodeToken,
   every,
   header,
+  meshTime,
   type QueueKind,
   type Subjects,
   subjects,
@@ -147,7 +148,7 @@ async function publishLetter(
     error: { code: 'not_found', message: 'no service of this name took it; an operator buried it' },
     attempts: 0,
     replica: 'operator',
-    time: Date.now(),
+    time: meshTime(),
   };
   const subject = names.dead('operator', nameIn(message.subject));
   await jetstream(connection).publish(subject, JSON.stringify(letter), {

@@ -1,5 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { every, header, type QueueKind, type Subjects, subjects } from '@agentmesh/protocol';
+import { every, header, meshTime, type QueueKind, type Subjects, subjects } from '@agentmesh/protocol';
 import {
   type ConsumerInfo,
   type JetStreamManager,
@@ -215,7 +215,7 @@ async function treatGhosts(sweep: Sweep, consumer: string): Promise<Record<Ghost
       await manager.streams.deleteMessage(stream, seq, false);
       continue;
     }
-    const ageMs = Date.now() - message.time.getTime();
+    const ageMs = meshTime() - message.time.getTime();
     const verdict = await judge({ kind, subject: message.subject, seq, ageMs, bytes: message.data });
     counts[verdict] += 1;
     if (verdict === 'unclear') continue;

@@ -1,11 +1,11 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { MeshError } from '@agentmesh/protocol';
-import { AuthorizationError, type NatsConnection } from '@nats-io/nats-core';
+import type { NatsConnection } from '@nats-io/nats-core';
 import { connect } from '@nats-io/transport-node';
 import { closingSockets } from './closing-sockets.ts';
 import { credsLogin } from './creds-login.ts';
 import type { NatsAddress } from './nats-address.ts';
-import { fromNats, isTimeout, rootCause } from './nats-errors.ts';
+import { fromNats, isRefusal, isTimeout } from './nats-errors.ts';
 import { readTls } from './tls.ts';
 
 const defaultConnectTimeoutMs = 10_000;
@@ -24,6 +24,7 @@ export async function dial(
   name: string,
   inboxPrefix: string,
   timeoutMs = defaultConnectTimeoutMs,
+  open: typeof connect = connect,
 ): Promise<NatsConnection> {
   const { servers, ...login } = readAddress(address);
   const tls = readTls(servers, address.tls);
@@ -48,11 +49,11 @@ export async function dial(
         maxPingOut: 2,
         timeout: Math.max(100, Math.min(5_000, remainingMs)),
       };
-      const connection = await closingSockets(() => connect(options));
+      const connection = await closingSockets(() => open(options));
       countRefusals(connection, refusals).catch(() => {});
       return connection;
     } catch (thrown) {
-      if (rootCause(thrown) instanceof AuthorizationError) throw fromNats(thrown, 'connect');
+      if (isRefusal(thrown)) throw fromNats(thrown, 'connect');
       if (giveUpAt - performance.now() <= dialPauseMs) {
         throw unreachable({ servers, timeoutMs, isEncrypted: tls !== undefined }, thrown);
       }
@@ -68,7 +69,7 @@ export async function dial(
 async function countRefusals(connection: NatsConnection, refusals: { count: number }): Promise<void> {
   for await (const status of connection.status()) {
     if (status.type === 'reconnect') refusals.count = 0;
-    if (status.type === 'error' && status.error instanceof AuthorizationError) refusals.count += 1;
+    if (status.type === 'error' && isRefusal(status.error)) refusals.count += 1;
   }
 }
 

@@ -32,7 +32,7 @@ export function fromNats(thrown: unknown, doing: string): MeshError {
       options,
     );
   }
-  if (error instanceof AuthorizationError || error instanceof UserAuthenticationExpiredError) {
+  if (isRefusal(error)) {
     return new MeshError('unauthenticated', 'the message server refuses the credentials', options);
   }
   if (error instanceof ClosedConnectionError || error instanceof DrainingConnectionError)
@@ -49,6 +49,16 @@ export function fromNats(thrown: unknown, doing: string): MeshError {
     `${doing}: the message server gives no answer; try again; if it stays so, ${fullHint}`,
     options,
   );
+}
+
+/**
+ * Tells whether a server refused the credentials. A server under load that takes too long to read them says so by the
+ * same class of the client; the next try may succeed.
+ */
+export function isRefusal(thrown: unknown): boolean {
+  const error = rootCause(thrown);
+  if (error instanceof UserAuthenticationExpiredError) return true;
+  return error instanceof AuthorizationError && !/authentication timeout/i.test(error.message);
 }
 
 /** Returns the cause of an error that the client has wrapped in a RequestError, else the error itself. */

@@ -114,7 +114,8 @@ if fencing_token ~= '' then
 end
 redis.call('HSET', session, unpack(facts))
 redis.call('HSET', invocation, commit, seq, from, first)
-if begun and fencing_token ~= '' then redis.call('HDEL', invocation, 'begun') end
+-- The message of a run is no step of it: a run that kills each process would else outlive one more.
+if begun and fencing_token ~= '' and author ~= 'user' then redis.call('HDEL', invocation, 'begun') end
 if calls ~= '0' then counted = redis.call('HINCRBY', invocation, 'calls', calls) end
 if model_tokens ~= '0' then redis.call('HINCRBY', invocation, 'tokens', model_tokens) end
 write_fields(state, '', session_state)

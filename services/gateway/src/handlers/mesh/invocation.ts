@@ -1,6 +1,6 @@
 import type { InvocationRef } from '@agentmesh/agent/internal';
 import { appNames, readInvocation } from '@agentmesh/mesh';
-import { type Event, isToken, MeshError, parse, type SessionRef } from '@agentmesh/protocol';
+import { type Event, isToken, MeshError, meshTime, parse, type SessionRef } from '@agentmesh/protocol';
 import type { FastifyRequest } from 'fastify';
 import { z } from 'zod';
 import { callerOf, hasRole } from '../../access/caller.ts';
@@ -65,7 +65,7 @@ async function waterfallOf(context: GatewayContext, ref: InvocationRef) {
   const tokensOfAll = tokensIn(reading.events);
   const invocation: Bar = {
     ...{ id: root, kind: 'invocation', name: 'invocation', replicas: replicasOf(events) },
-    from: Math.min(events[0]?.timestamp ?? Date.now(), ...starts),
+    from: Math.min(events[0]?.timestamp ?? meshTime(), ...starts),
     ...(!isOpen && times.length > 0 && { to: Math.max(...times) }),
     ...(tokensOfAll && { tokens: tokensOfAll }),
     ...(state.error && { error: `${state.error.code}: ${state.error.message}` }),
