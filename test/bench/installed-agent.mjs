@@ -12,4 +12,4 @@ class IdleAgent extends BaseAgent {
   }
 }
 
-await runAgentService({ agent: new IdleAgent({ name: 'idle_agent' }) });
+await runAgentService(new IdleAgent({ name: 'idle_agent' }));

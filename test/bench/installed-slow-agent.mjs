@@ -1,7 +1,7 @@
 // The process of one agent in a project that has installed the packages, whose model answers after the time that its
 // argument gives, in ms: the memory of runs that wait is measured.
 import { setTimeout as delay } from 'node:timers/promises';
-import { BaseLlm, LlmAgent } from '@agentmesh/agent';
+import { App, BaseLlm, LlmAgent } from '@agentmesh/agent';
 import { runAgentService } from '@agentmesh/mesh';
 
 class SlowLlm extends BaseLlm {
@@ -12,4 +12,4 @@ class SlowLlm extends BaseLlm {
 }
 
 const agent = new LlmAgent({ name: 'slow_agent', model: new SlowLlm({ model: 'slow' }) });
-await runAgentService({ agent, app: 'slow_app' });
+await runAgentService(new App({ name: 'slow_app', rootAgent: agent }));

@@ -1,7 +1,7 @@
 // The process of an agent, as users write it. Its model thinks for MODEL_THINKS_MS on average: a quarter of it to
 // seven quarters.
 import { setTimeout as delay } from 'node:timers/promises';
-import { BaseLlm, LlmAgent, type LlmRequest, type LlmResponse } from '@agentmesh/agent';
+import { App, BaseLlm, LlmAgent, type LlmRequest, type LlmResponse } from '@agentmesh/agent';
 import { runAgentService } from '@agentmesh/mesh';
 
 class SlowLlm extends BaseLlm {
@@ -16,7 +16,5 @@ class SlowLlm extends BaseLlm {
   }
 }
 
-await runAgentService({
-  agent: new LlmAgent({ name: 'slow_agent', model: new SlowLlm({ model: 'slow' }) }),
-  app: 'slow_app',
-});
+const rootAgent = new LlmAgent({ name: 'slow_agent', model: new SlowLlm({ model: 'slow' }) });
+await runAgentService(new App({ name: 'slow_app', rootAgent }));

@@ -1,5 +1,5 @@
 // The process of an agent as users start it, which calls a tool of its own in each turn.
-import { LlmAgent } from '@agentmesh/agent';
+import { App, LlmAgent } from '@agentmesh/agent';
 import { runAgentService } from '@agentmesh/mesh';
 import { InstantLlm, stockPrice } from '../instant-agent.ts';
 
@@ -8,4 +8,4 @@ const agent = new LlmAgent({
   model: new InstantLlm({ model: 'instant' }),
   tools: [stockPrice],
 });
-await runAgentService({ agent, app: 'bench_app' });
+await runAgentService(new App({ name: 'bench_app', rootAgent: agent }));

@@ -89,7 +89,7 @@ function pythonTool(root: string, folder: string): ProjectService[] {
 }
 
 function noMain(kind: 'agent' | 'tool', folder: string, file: string): MeshError {
-  const serve = kind === 'agent' ? 'runAgentService({ agent })' : 'runToolService({ tool })';
+  const serve = kind === 'agent' ? 'runAgentService(agent)' : 'runToolService(tool)';
   return new MeshError(
     'failed_precondition',
     `${folder} has ${file}.ts and no main.ts; write one that calls ${serve}, as agentmesh add ${kind} does`,

@@ -92,15 +92,12 @@ export function mainFile(
   { app = false }: { app?: boolean } = {},
 ): string {
   const definition = constantOf(name, kind);
-  const names = app ? `${definition}, ${constantOf(name, 'app')}` : definition;
+  const served = app ? constantOf(name, 'app') : definition;
   const serve = kind === 'agent' ? 'runAgentService' : 'runToolService';
-  const option = app
-    ? `{ agent: ${definition}, app: ${constantOf(name, 'app')}.name }`
-    : `{ ${kind}: ${definition} }`;
   return `import { ${serve} } ${from('agentmesh')};
-import { ${names} } ${from(`./${kind}.ts`)};
+import { ${served} } ${from(`./${kind}.ts`)};
 
-await ${serve}(${option});
+await ${serve}(${served});
 `;
 }
 

@@ -1,4 +1,4 @@
-import { BaseAgent, BaseTool, type InvocationServices } from '@agentmesh/agent';
+import { App, BaseAgent, type BasePlugin, BaseTool, type InvocationServices } from '@agentmesh/agent';
 import type { Started } from '@agentmesh/bus';
 import { AsyncDisposableStack, assertOptions, MeshError, type OptionNames } from '@agentmesh/protocol';
 import {
@@ -30,26 +30,54 @@ export interface MainOptions extends InvocationServices {
  */
 const closingMs = 1_000;
 
-type AgentServiceOptions = MainOptions & Omit<ServeAgentOptions, 'slots'> & { agent: BaseAgent };
-type ToolServiceOptions = MainOptions & Omit<ServeToolOptions, 'maxInFlight'> & { tool: BaseTool };
+/** The settings of an app, which its definition has. */
+type OfApp = 'app' | 'resumabilityConfig' | 'eventsCompactionConfig';
+type AgentServiceOptions = MainOptions & Omit<ServeAgentOptions, 'slots' | OfApp>;
+type ToolServiceOptions = MainOptions & Omit<ServeToolOptions, 'maxInFlight'>;
 
-const { slots: _slots, ...agentServing } = serveAgentOptions;
-const agentOptions: OptionNames<AgentServiceOptions> = { ...agentServing, agent: true, prepare: true };
+const {
+  slots: _slots,
+  app: _app,
+  resumabilityConfig: _resumability,
+  eventsCompactionConfig: _compaction,
+  ...agentServing
+} = serveAgentOptions;
+const agentOptions: OptionNames<AgentServiceOptions> = { ...agentServing, prepare: true };
 const { maxInFlight: _maxInFlight, ...toolServing } = serveToolOptions;
-const toolOptions: OptionNames<ToolServiceOptions> = { ...toolServing, tool: true, prepare: true };
+const toolOptions: OptionNames<ToolServiceOptions> = { ...toolServing, prepare: true };
+
+/** Returns the agent of a definition, and all settings that the definition has for it. */
+export function servedBy(definition: App | BaseAgent): { agent: BaseAgent } & Pick<
+  ServeAgentOptions,
+  OfApp
+> & {
+    plugins: readonly BasePlugin[];
+  } {
+  if (!(definition instanceof App)) return { agent: definition, plugins: [] };
+  const { name: app, rootAgent: agent, plugins, resumabilityConfig, eventsCompactionConfig } = definition;
+  return {
+    ...{ agent, app, plugins },
+    ...(resumabilityConfig && { resumabilityConfig }),
+    ...(eventsCompactionConfig && { eventsCompactionConfig }),
+  };
+}
 
 /**
- * Runs the process of an agent: reads the configuration from the environment, makes the log, serves health,
- * connects, and drains on SIGTERM. The process ends with exit code 1 when a model of the agent has no key, or
- * when its Redis user has no rights for the app.
+ * Runs the process of an app's root agent, or of an agent that other agents use: reads the configuration from the
+ * environment, makes the log, serves health, connects, and drains on SIGTERM. The process ends with exit code 1 when
+ * a model of the agent has no key, or when its Redis user has no rights for the app.
  *
- * @throws MeshError `invalid_argument` for an unknown option, or without an agent
+ * @throws MeshError `invalid_argument` for an unknown option, or without an app or an agent
  */
-export async function runAgentService(options: AgentServiceOptions): Promise<void> {
-  assertOptions('runAgentService', options ?? null, agentOptions);
-  if (!(options.agent instanceof BaseAgent))
-    throw new MeshError('invalid_argument', 'runAgentService needs an agent: runAgentService({ agent })');
-  const { agent, prepare, ...serving } = options;
+export async function runAgentService(
+  definition: App | BaseAgent,
+  options: AgentServiceOptions = {},
+): Promise<void> {
+  if (!(definition instanceof App || definition instanceof BaseAgent))
+    throw new MeshError('invalid_argument', 'runAgentService needs an app or an agent: runAgentService(app)');
+  assertOptions('runAgentService', options, agentOptions);
+  const { agent, plugins, ...ofApp } = servedBy(definition);
+  const { prepare, plugins: more = [], ...serving } = options;
   await runServed({
     name: serviceName('agent', agent.name),
     cards: true,
@@ -59,10 +87,12 @@ export async function runAgentService(options: AgentServiceOptions): Promise<voi
     prepare,
     check: (config, log) => assertModels(agent, config, log),
     async serve(mesh, { maxConcurrency }, version) {
-      await assertRights(mesh, agent, serving.app ?? agent.name);
+      await assertRights(mesh, agent, ofApp.app ?? agent.name);
       return await serveAgent(mesh, agent, {
+        ...ofApp,
         ...serving,
         ...version,
+        plugins: [...plugins, ...more],
         slots: maxConcurrency,
       });
     },
@@ -83,14 +113,12 @@ async function assertRights({ sessions }: ConnectedMesh, agent: BaseAgent, app: 
   }
 }
 
-/**
- * Runs the process of a tool. @throws MeshError `invalid_argument` for an unknown option, or without a tool
- */
-export async function runToolService(options: ToolServiceOptions): Promise<void> {
-  assertOptions('runToolService', options ?? null, toolOptions);
-  if (!(options.tool instanceof BaseTool))
-    throw new MeshError('invalid_argument', 'runToolService needs a tool: runToolService({ tool })');
-  const { tool, prepare, ...serving } = options;
+/** Runs the process of a tool. @throws MeshError `invalid_argument` for an unknown option, or without a tool */
+export async function runToolService(tool: BaseTool, options: ToolServiceOptions = {}): Promise<void> {
+  if (!(tool instanceof BaseTool))
+    throw new MeshError('invalid_argument', 'runToolService needs a tool: runToolService(tool)');
+  assertOptions('runToolService', options, toolOptions);
+  const { prepare, ...serving } = options;
   await runServed({
     name: serviceName('tool', tool.name),
     cards: false,

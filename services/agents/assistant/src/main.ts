@@ -1,4 +1,4 @@
 import { runAgentService } from '@agentmesh/mesh';
-import { assistantAgent, assistantApp } from './agent.ts';
+import { assistantApp } from './agent.ts';
 
-await runAgentService({ agent: assistantAgent, app: assistantApp.name });
+await runAgentService(assistantApp);

@@ -1,4 +1,4 @@
 import { runAgentService } from '@agentmesh/mesh';
-import { customerAgent, customerApp } from './agent.ts';
+import { customerApp } from './agent.ts';
 
-await runAgentService({ agent: customerAgent, app: customerApp.name });
+await runAgentService(customerApp);

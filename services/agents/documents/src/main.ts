@@ -1,4 +1,4 @@
 import { runAgentService } from '@agentmesh/mesh';
-import { documentAgent, documentApp } from './agent.ts';
+import { documentApp } from './agent.ts';
 
-await runAgentService({ agent: documentAgent, app: documentApp.name });
+await runAgentService(documentApp);

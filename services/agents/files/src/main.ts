@@ -1,4 +1,4 @@
 import { runAgentService } from '@agentmesh/mesh';
-import { fileAgent, fileApp } from './agent.ts';
+import { fileApp } from './agent.ts';
 
-await runAgentService({ agent: fileAgent, app: fileApp.name });
+await runAgentService(fileApp);

@@ -1,4 +1,4 @@
 import { runAgentService } from '@agentmesh/mesh';
-import { reimbursementAgent, reimbursementApp } from './agent.ts';
+import { reimbursementApp } from './agent.ts';
 
-await runAgentService({ agent: reimbursementAgent, app: reimbursementApp.name });
+await runAgentService(reimbursementApp);

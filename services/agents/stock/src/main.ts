@@ -1,4 +1,4 @@
 import { runAgentService } from '@agentmesh/mesh';
-import { stockAgent, stockApp } from './agent.ts';
+import { stockApp } from './agent.ts';
 
-await runAgentService({ agent: stockAgent, app: stockApp.name });
+await runAgentService(stockApp);

@@ -1,4 +1,4 @@
 import { runAgentService } from '@agentmesh/mesh';
 import { summaryAgent } from './agent.ts';
 
-await runAgentService({ agent: summaryAgent });
+await runAgentService(summaryAgent);

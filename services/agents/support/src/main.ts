@@ -1,4 +1,4 @@
 import { runAgentService } from '@agentmesh/mesh';
 import { supportAgent } from './agent.ts';
 
-await runAgentService({ agent: supportAgent });
+await runAgentService(supportAgent);

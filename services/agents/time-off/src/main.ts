@@ -1,4 +1,4 @@
 import { runAgentService } from '@agentmesh/mesh';
-import { timeOffAgent, timeOffApp } from './agent.ts';
+import { timeOffApp } from './agent.ts';
 
-await runAgentService({ agent: timeOffAgent, app: timeOffApp.name });
+await runAgentService(timeOffApp);

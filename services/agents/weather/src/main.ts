@@ -1,4 +1,4 @@
 import { runAgentService } from '@agentmesh/mesh';
-import { weatherAgent, weatherApp } from './agent.ts';
+import { weatherApp } from './agent.ts';
 
-await runAgentService({ agent: weatherAgent, app: weatherApp.name });
+await runAgentService(weatherApp);

@@ -1,4 +1,4 @@
 import { runToolService } from '@agentmesh/mesh';
 import { approvalTool } from './tool.ts';
 
-await runToolService({ tool: approvalTool });
+await runToolService(approvalTool);

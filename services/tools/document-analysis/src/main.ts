@@ -1,4 +1,4 @@
 import { runToolService } from '@agentmesh/mesh';
 import { documentAnalysisTool } from './tool.ts';
 
-await runToolService({ tool: documentAnalysisTool });
+await runToolService(documentAnalysisTool);

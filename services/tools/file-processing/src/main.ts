@@ -1,4 +1,4 @@
 import { runToolService } from '@agentmesh/mesh';
 import { fileProcessingTool } from './tool.ts';
 
-await runToolService({ tool: fileProcessingTool });
+await runToolService(fileProcessingTool);

@@ -2,8 +2,7 @@ import { runToolService } from '@agentmesh/mesh';
 import { readConfig, serviceConfig } from '@agentmesh/service';
 import { ledger, paymentTool } from './tool.ts';
 
-await runToolService({
-  tool: paymentTool,
+await runToolService(paymentTool, {
   prepare: (log) => {
     const { redisUrl, redisPrefix, redisCaFile, redisWaitReplicas } = readConfig(serviceConfig);
     return ledger.open({

@@ -1,4 +1,4 @@
 import { runToolService } from '@agentmesh/mesh';
 import { weatherTool } from './tool.ts';
 
-await runToolService({ tool: weatherTool });
+await runToolService(weatherTool);

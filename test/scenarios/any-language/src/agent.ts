@@ -2,7 +2,7 @@ import { App, LlmAgent } from '@agentmesh/agent';
 import { remoteTool } from '@agentmesh/mesh';
 
 /** An agent whose tool is a program in Python. */
-export const exchangeAgent = new LlmAgent({
+const exchangeAgent = new LlmAgent({
   name: 'exchange_agent',
   model: 'gemini-2.5-flash',
   description: 'Tells exchange rates.',

@@ -1,4 +1,4 @@
 import { runAgentService } from '@agentmesh/mesh';
-import { exchangeAgent, exchangeApp } from './agent.ts';
+import { exchangeApp } from './agent.ts';
 
-await runAgentService({ agent: exchangeAgent, app: exchangeApp.name });
+await runAgentService(exchangeApp);

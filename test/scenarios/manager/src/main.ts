@@ -1,4 +1,5 @@
+import { App } from '@agentmesh/agent';
 import { runAgentService } from '@agentmesh/mesh';
 import { teller } from './agent.ts';
 
-await runAgentService({ agent: teller, app: 'bank_app' });
+await runAgentService(new App({ name: 'bank_app', rootAgent: teller }));

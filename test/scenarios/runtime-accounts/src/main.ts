@@ -1,4 +1,5 @@
+import { App } from '@agentmesh/agent';
 import { runAgentService } from '@agentmesh/mesh';
 import { echoAgent } from './agent.ts';
 
-await runAgentService({ agent: echoAgent, app: 'echo_app' });
+await runAgentService(new App({ name: 'echo_app', rootAgent: echoAgent }));

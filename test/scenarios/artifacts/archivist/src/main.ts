@@ -1,4 +1,5 @@
+import { App } from '@agentmesh/agent';
 import { runAgentService } from '@agentmesh/mesh';
 import { archivist } from '../../definitions.ts';
 
-await runAgentService({ agent: archivist, app: 'archive' });
+await runAgentService(new App({ name: 'archive', rootAgent: archivist }));

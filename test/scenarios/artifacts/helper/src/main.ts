@@ -1,4 +1,4 @@
 import { runAgentService } from '@agentmesh/mesh';
 import { helper } from '../../definitions.ts';
 
-await runAgentService({ agent: helper });
+await runAgentService(helper);

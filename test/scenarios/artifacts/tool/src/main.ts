@@ -1,4 +1,4 @@
 import { runToolService } from '@agentmesh/mesh';
 import { copyFile } from '../../definitions.ts';
 
-await runToolService({ tool: copyFile });
+await runToolService(copyFile);

@@ -1,4 +1,5 @@
+import { App } from '@agentmesh/agent';
 import { runAgentService } from '@agentmesh/mesh';
 import { clerk } from '../../definitions.ts';
 
-await runAgentService({ agent: clerk, app: 'clerk_app' });
+await runAgentService(new App({ name: 'clerk_app', rootAgent: clerk }));

@@ -1,4 +1,4 @@
 import { runToolService } from '@agentmesh/mesh';
 import { writeLater } from '../../definitions.ts';
 
-await runToolService({ tool: writeLater });
+await runToolService(writeLater);

@@ -1,4 +1,4 @@
 import { runAgentService } from '@agentmesh/mesh';
 import { scribe } from '../../definitions.ts';
 
-await runAgentService({ agent: scribe });
+await runAgentService(scribe);

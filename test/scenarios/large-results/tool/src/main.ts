@@ -1,4 +1,4 @@
 import { runToolService } from '@agentmesh/mesh';
 import { write } from '../../definitions.ts';
 
-await runToolService({ tool: write });
+await runToolService(write);

@@ -1,4 +1,5 @@
+import { App } from '@agentmesh/agent';
 import { runAgentService } from '@agentmesh/mesh';
 import { host } from '../../definitions.ts';
 
-await runAgentService({ agent: host, app: 'host_app' });
+await runAgentService(new App({ name: 'host_app', rootAgent: host }));

@@ -1,4 +1,4 @@
 import { runToolService } from '@agentmesh/mesh';
 import { notebook } from '../../definitions.ts';
 
-await runToolService({ tool: notebook });
+await runToolService(notebook);

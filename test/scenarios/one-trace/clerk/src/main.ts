@@ -1,4 +1,4 @@
 import { runAgentService } from '@agentmesh/mesh';
 import { clerk } from '../../definitions.ts';
 
-await runAgentService({ agent: clerk });
+await runAgentService(clerk);

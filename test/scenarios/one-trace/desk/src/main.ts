@@ -1,4 +1,7 @@
+import { App } from '@agentmesh/agent';
 import { runAgentService } from '@agentmesh/mesh';
 import { desk } from '../../definitions.ts';
 
-await runAgentService({ agent: desk, app: 'desk_app', resumabilityConfig: { isResumable: true } });
+await runAgentService(
+  new App({ name: 'desk_app', rootAgent: desk, resumabilityConfig: { isResumable: true } }),
+);

@@ -1,4 +1,4 @@
 import { runToolService } from '@agentmesh/mesh';
 import { pay } from '../../definitions.ts';
 
-await runToolService({ tool: pay });
+await runToolService(pay);

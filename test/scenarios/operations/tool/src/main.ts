@@ -1,4 +1,4 @@
 import { runToolService } from '@agentmesh/mesh';
 import { copy } from '../../definitions.ts';
 
-await runToolService({ tool: copy });
+await runToolService(copy);

@@ -1,4 +1,4 @@
 import { runAgentService } from '@agentmesh/mesh';
 import { assistant } from '../../definitions.ts';
 
-await runAgentService({ agent: assistant });
+await runAgentService(assistant);

@@ -1,4 +1,4 @@
 import { runToolService } from '@agentmesh/mesh';
 import { desk } from '../../definitions.ts';
 
-await runToolService({ tool: desk });
+await runToolService(desk);

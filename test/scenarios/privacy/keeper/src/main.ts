@@ -1,4 +1,5 @@
+import { App } from '@agentmesh/agent';
 import { runAgentService } from '@agentmesh/mesh';
 import { keeper } from '../../definitions.ts';
 
-await runAgentService({ agent: keeper, app: 'keeper_app' });
+await runAgentService(new App({ name: 'keeper_app', rootAgent: keeper }));

@@ -1,4 +1,4 @@
 import { runToolService } from '@agentmesh/mesh';
 import { slow } from '../../definitions.ts';
 
-await runToolService({ tool: slow });
+await runToolService(slow);

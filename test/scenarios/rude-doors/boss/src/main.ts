@@ -1,4 +1,5 @@
+import { App } from '@agentmesh/agent';
 import { runAgentService } from '@agentmesh/mesh';
 import { boss } from '../../agents.fixture.ts';
 
-await runAgentService({ agent: boss, app: 'boss_app' });
+await runAgentService(new App({ name: 'boss_app', rootAgent: boss }));

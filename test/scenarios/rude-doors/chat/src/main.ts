@@ -1,4 +1,5 @@
+import { App } from '@agentmesh/agent';
 import { runAgentService } from '@agentmesh/mesh';
 import { chat } from '../../agents.fixture.ts';
 
-await runAgentService({ agent: chat, app: 'chat_app' });
+await runAgentService(new App({ name: 'chat_app', rootAgent: chat }));

@@ -1,4 +1,5 @@
+import { App } from '@agentmesh/agent';
 import { runAgentService } from '@agentmesh/mesh';
 import { gem } from '../../agents.fixture.ts';
 
-await runAgentService({ agent: gem, app: 'gem_app' });
+await runAgentService(new App({ name: 'gem_app', rootAgent: gem }));

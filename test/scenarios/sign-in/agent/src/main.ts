@@ -1,4 +1,5 @@
+import { App } from '@agentmesh/agent';
 import { runAgentService } from '@agentmesh/mesh';
 import { planner } from '../../definitions.ts';
 
-await runAgentService({ agent: planner, app: 'planner_app' });
+await runAgentService(new App({ name: 'planner_app', rootAgent: planner }));

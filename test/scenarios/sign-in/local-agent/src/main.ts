@@ -1,4 +1,5 @@
+import { App } from '@agentmesh/agent';
 import { runAgentService } from '@agentmesh/mesh';
 import { diary } from '../../definitions.ts';
 
-await runAgentService({ agent: diary, app: 'diary_app' });
+await runAgentService(new App({ name: 'diary_app', rootAgent: diary }));

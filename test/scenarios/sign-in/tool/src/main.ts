@@ -1,4 +1,4 @@
 import { runToolService } from '@agentmesh/mesh';
 import { calendar } from '../../definitions.ts';
 
-await runToolService({ tool: calendar });
+await runToolService(calendar);

@@ -1,4 +1,5 @@
+import { App } from '@agentmesh/agent';
 import { runAgentService } from '@agentmesh/mesh';
 import { newDesk } from '../../definitions.ts';
 
-await runAgentService({ agent: newDesk, app: 'desk_app' });
+await runAgentService(new App({ name: 'desk_app', rootAgent: newDesk }));

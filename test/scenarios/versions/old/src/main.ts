@@ -1,4 +1,5 @@
+import { App } from '@agentmesh/agent';
 import { runAgentService } from '@agentmesh/mesh';
 import { oldDesk } from '../../definitions.ts';
 
-await runAgentService({ agent: oldDesk, app: 'desk_app' });
+await runAgentService(new App({ name: 'desk_app', rootAgent: oldDesk }));

@@ -1,4 +1,7 @@
+import { App } from '@agentmesh/agent';
 import { runAgentService } from '@agentmesh/mesh';
 import { clerk } from './agent.ts';
 
-await runAgentService({ agent: clerk, app: 'clerk_app', resumabilityConfig: { isResumable: true } });
+await runAgentService(
+  new App({ name: 'clerk_app', rootAgent: clerk, resumabilityConfig: { isResumable: true } }),
+);

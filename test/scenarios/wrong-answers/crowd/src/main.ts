@@ -1,4 +1,5 @@
+import { App } from '@agentmesh/agent';
 import { runAgentService } from '@agentmesh/mesh';
 import { crowd } from './agent.ts';
 
-await runAgentService({ agent: crowd, app: 'crowd_app' });
+await runAgentService(new App({ name: 'crowd_app', rootAgent: crowd }));

@@ -1,4 +1,4 @@
 import { runAgentService } from '@agentmesh/mesh';
 import { cashApp } from '../../definitions.ts';
 
-await runAgentService({ agent: cashApp.rootAgent, app: cashApp.name });
+await runAgentService(cashApp);

@@ -1,4 +1,4 @@
 import { runToolService } from '@agentmesh/mesh';
 import { scan } from '../../definitions.ts';
 
-await runToolService({ tool: scan, patienceMs: 200 });
+await runToolService(scan, { patienceMs: 200 });

@@ -1,4 +1,4 @@
 import { runAgentService } from '@agentmesh/mesh';
 import { deskApp } from '../../definitions.ts';
 
-await runAgentService({ agent: deskApp.rootAgent, app: deskApp.name });
+await runAgentService(deskApp);

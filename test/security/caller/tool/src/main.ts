@@ -1,4 +1,4 @@
 import { runToolService } from '@agentmesh/mesh';
 import { whoami } from '../../definitions.ts';
 
-await runToolService({ tool: whoami });
+await runToolService(whoami);
