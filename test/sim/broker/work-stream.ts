@@ -24,6 +24,8 @@ interface Item {
   attempt: number;
   /** The timer of its redelivery, while it is in work or was given back with a delay; undefined for a ready item. */
   pending: Timer | undefined;
+  /** The number in the order of redelivery of an item that is ready again. */
+  turn: number;
   ackedAt?: number;
 }
 
@@ -56,6 +58,7 @@ export class WorkStream {
   readonly #pulls: Pull[] = [];
   readonly #storedIds = new Map<string, number>();
   #lastPlace = 0;
+  #lastTurn = 0;
 
   constructor(wire: Wire, options: StreamOptions) {
     this.#wire = wire;
@@ -95,7 +98,7 @@ export class WorkStream {
     this.#items.set(place, {
       packet: isAlone ? packet : { ...packet, headers: withoutAlone(packet.headers) },
       ...{ subject, place, key: `${world.now()}000000-${place}`, storedAt: world.now() },
-      ...{ attempt: 0, pending: undefined },
+      ...{ attempt: 0, pending: undefined, turn: 0 },
     });
     this.#match();
     return { duplicate: false };
@@ -163,10 +166,21 @@ export class WorkStream {
     return undefined;
   }
 
+  /** Returns the next item for a request: first the items that come again, in the order in which they were ready. */
+  #nextFor(pattern: Tokens): Item | undefined {
+    let next: Item | undefined;
+    for (const item of this.#items.values()) {
+      if (item.pending || !isOfPattern(pattern, item.subject)) continue;
+      if (item.attempt === 0) return next ?? item;
+      if (!next || item.turn < next.turn) next = item;
+    }
+    return next;
+  }
+
   #match(): void {
     for (const pull of [...this.#pulls]) {
       while (!pull.isOver) {
-        const item = this.#first(pull.subject, ({ pending }) => !pending);
+        const item = this.#nextFor(pull.subject);
         if (!item) break;
         this.#hand(pull, item);
       }
@@ -230,13 +244,15 @@ export class WorkStream {
 
   #pend(item: Item, ms: number): void {
     this.#ready(item);
-    item.pending = this.#wire.world.at(ms, () => {
+    item.pending = this.#wire.world.inOrder(ms, () => {
       this.#ready(item);
       this.#match();
     });
   }
 
   #ready(item: Item): void {
+    this.#lastTurn += 1;
+    item.turn = this.#lastTurn;
     if (item.pending) item.pending.isOff = true;
     item.pending = undefined;
   }
