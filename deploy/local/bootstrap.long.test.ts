@@ -25,7 +25,7 @@ ln -sf "${process.execPath}" node_modules/.bin/node
 
 beforeEach(async () => {
   root = await mkdtemp(join(tmpdir(), 'agentmesh-bootstrap-'));
-  for (const name of ['bootstrap', 'install', 'lock', 'process', 'servers']) {
+  for (const name of ['bootstrap', 'install', 'lock', 'modern-nats', 'process', 'servers']) {
     await cp(join(here, `${name}.mjs`), join(root, 'deploy/local', `${name}.mjs`));
   }
   await writeFile(join(root, 'package.json'), '{"type":"module","packageManager":"pnpm@12.0.0"}');
@@ -122,10 +122,36 @@ it('shows the output of pnpm and fails when the installation fails', async () =>
 });
 
 it('finds servers on the path and passes them to the command', async () => {
-  await script('bin/nats-server', '#!/bin/sh\n');
+  await script('bin/nats-server', '#!/bin/sh\necho nats-server: v2.10.0\n');
   await script('bin/redis-server', '#!/bin/sh\n');
   const { output } = await bootstrap(['demo'], {}).result;
   expect(JSON.parse(output.split('\n').at(-2) ?? '').nats).toBe(join(root, 'bin/nats-server'));
+});
+
+it('fetches a newer nats-server, once, where that of the machine is too old', async () => {
+  await script('bin/nats-server', '#!/bin/sh\necho nats-server: v2.9.10\n');
+  await script('bin/redis-server', '#!/bin/sh\n');
+  await script('bin/apt-get', '#!/bin/sh\necho "$@" >> fetched.log\ntouch nats-server.deb\n');
+  await script('bin/dpkg-deb', '#!/bin/sh\nmkdir -p "$3/usr/sbin"\ntouch "$3/usr/sbin/nats-server"\n');
+  for (let time = 0; time < 2; time += 1) {
+    const { output } = await bootstrap(['demo'], {}).result;
+    const { nats } = JSON.parse(output.split('\n').at(-2) ?? '');
+    expect(nats).toBe(join(root, '.mesh/servers/nats-server-trixie'));
+    expect(output.includes('nats-server 2.9.10 is too old')).toBe(time === 0);
+  }
+});
+
+it('says what to do with a nats-server that is too old', async () => {
+  await script('bin/nats-server', '#!/bin/sh\necho nats-server: v2.9.10\n');
+  await script('bin/redis-server', '#!/bin/sh\n');
+  const given = await bootstrap(['demo'], { MESH_NATS_BIN: join(root, 'bin/nats-server') }).result;
+  expect([given.exitCode, given.output]).toEqual([
+    2,
+    expect.stringMatching(/is 2\.9\.10; the mesh needs 2\.10/),
+  ]);
+  await script('bin/apt-get', '#!/bin/sh\necho no network\nexit 100\n');
+  const { exitCode, output } = await bootstrap(['demo'], {}).result;
+  expect([exitCode, output]).toEqual([2, expect.stringMatching(/no network\n.*\n.*the mesh needs 2\.10/)]);
 });
 
 it('refuses a missing server program', async () => {

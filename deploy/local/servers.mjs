@@ -2,6 +2,7 @@ import { accessSync, constants, statSync } from 'node:fs';
 import { rm, writeFile } from 'node:fs/promises';
 import { delimiter, join } from 'node:path';
 import { withLock } from './lock.mjs';
+import { modernNats } from './modern-nats.mjs';
 import { run, runQuietly, Stop, step } from './process.mjs';
 
 const servers = [
@@ -127,7 +128,7 @@ export async function provideServers(root, { reuse }) {
   const needed = servers.filter(({ url }) => !(reuse && process.env[url]));
   if (process.env.MESH_TEST_SERVERS === 'docker') return {};
   const found = binaries(needed);
-  if (found) return found;
+  if (found) return withModernNats(root, found);
   if (await dockerAnswers()) {
     step('nats-server or redis-server not found: they run in Docker');
     return { MESH_TEST_SERVERS: 'docker' };
@@ -141,6 +142,13 @@ export async function provideServers(root, { reuse }) {
     }
     const installed = binaries(needed);
     if (!installed) throw new Stop(howToInstall(needed), 2);
-    return installed;
+    return withModernNats(root, installed);
   });
+}
+
+async function withModernNats(root, found) {
+  const { MESH_NATS_BIN: program } = found;
+  if (program === undefined) return found;
+  const isGiven = Boolean(process.env.MESH_NATS_BIN);
+  return { ...found, MESH_NATS_BIN: await modernNats(root, program, isGiven) };
 }

@@ -1,6 +1,6 @@
 import { openWorkStreams } from '@agentmesh/bus';
 import { provisionUser } from '@agentmesh/mesh';
-import { header, subjects } from '@agentmesh/protocol';
+import { subjects } from '@agentmesh/protocol';
 import { until } from '@agentmesh/testing';
 import type { DeadLetter, StreamRest } from './check/history.ts';
 import { connectAs, type Login } from './field/logins.ts';
@@ -10,7 +10,6 @@ const runStream = workStream('run');
 const workStreams = (['run', 'operation', 'job'] as const).map(workStream);
 
 interface ConsumerInfo {
-  num_pending: number;
   num_ack_pending: number;
 }
 
@@ -23,16 +22,10 @@ export interface Queues extends AsyncDisposable {
   /** Reads what each stream of work holds now. */
   states(): Promise<StreamRest[]>;
   deadLetters(): Promise<DeadLetter[]>;
-  /** Returns the names of the large payloads of work that are stored; those of ghosts are left out. */
+  /** Returns the names of the large payloads of work that are stored. */
   objects(): Promise<string[]>;
   /** Removes the large payloads to which nothing leads, as an operator's sweep does. Returns their number. */
   removeLostPayloads(): Promise<number>;
-  /**
-   * True for a server that may forget, when it is killed, that a command was acknowledged: up to 2.9. It keeps
-   * the command, or waits for its acknowledgement, for good; nobody gets it again. The history counts such
-   * commands as ghosts, which no rule judges, since nothing removes them yet.
-   */
-  readonly keepsGhosts: boolean;
 }
 
 /** Returns the name of the server that leads the stream of runs; undefined while there is no leader. */
@@ -68,22 +61,14 @@ export async function openQueues(url: string, login: Login): Promise<Queues> {
     await until(tryOnce, { what: `NATS to tell ${of}`, timeoutMs: 30_000 });
     return answer as T;
   };
-  const [, major = 0, minor = 0] = /^(\d+)\.(\d+)/.exec(connection.info?.version ?? '')?.map(Number) ?? [];
-  const keepsGhosts = major === 2 && minor < 10;
   return {
     states: () => Promise.all(workStreams.map((name) => stateOf(ask, name))),
     deadLetters: () => readDeadLetters(ask),
-    async objects() {
-      const stored = await readObjects(ask);
-      if (stored.length === 0 || !keepsGhosts) return stored;
-      const ofGhosts = await readClaims(ask);
-      return stored.filter((object) => !ofGhosts.has(object));
-    },
+    objects: () => readObjects(ask),
     async removeLostPayloads() {
       await using streams = await openWorkStreams({ url, ...login });
       return await streams.removeLostPayloads(0);
     },
-    keepsGhosts,
     [Symbol.asyncDispose]: () => connection.close(),
   };
 }
@@ -98,9 +83,8 @@ async function stateOf(ask: Ask, name: string): Promise<StreamRest> {
     total = page.consumers?.length ? page.total : 0;
     consumers.push(...(page.consumers ?? []));
   }
-  const waiting = sum(consumers.map(({ num_pending }) => num_pending));
   const ackPending = sum(consumers.map(({ num_ack_pending }) => num_ack_pending));
-  return { name, messages: waiting, ackPending, ghosts: Math.max(0, state.messages - waiting - ackPending) };
+  return { name, messages: state.messages - ackPending, ackPending };
 }
 
 async function readDeadLetters(ask: Ask): Promise<DeadLetter[]> {
@@ -132,30 +116,5 @@ async function readObjects(ask: Ask): Promise<string[]> {
   });
   return Object.keys(state.subjects ?? {}).map((subject) => `${bucket}/${subject.split('.').at(-1)}`);
 }
-
-/** Returns the large payloads that the stored messages of work name. */
-async function readClaims(ask: Ask): Promise<Set<string>> {
-  const named = new Set<string>();
-  for (const stream of workStreams) {
-    const { state } = await ask<StreamInfo>(`STREAM.INFO.${stream}`);
-    for (let left = state.messages, seq = 1; left > 0; left -= 1) {
-      const next = { seq, next_by_subj: '>' };
-      const { message } = await ask<{ message: StoredMessage }>(`STREAM.MSG.GET.${stream}`, next);
-      const headers = Buffer.from(message.hdrs ?? '', 'base64').toString();
-      const [, id] = claimHeader.exec(headers) ?? [];
-      if (id !== undefined) named.add(`${claimBucket('work')}/${id}`);
-      seq = message.seq + 1;
-    }
-  }
-  return named;
-}
-
-interface StoredMessage {
-  seq: number;
-  hdrs?: string;
-}
-
-/** The id of the payload in the headers of a message. */
-const claimHeader = new RegExp(`^${header.claim}: ?work\\.([\\w-]+)\\.`, 'm');
 
 const sum = (numbers: readonly number[]) => numbers.reduce((total, each) => total + each, 0);

@@ -25,8 +25,6 @@ export interface Figures {
   faults: number;
   /** The numbers of calls that had more than one effect, by tool. */
   repeats: Record<string, number>;
-  /** The number of acknowledged commands that NATS keeps. */
-  ghosts: number;
   violations: number;
 }
 
@@ -49,7 +47,6 @@ export function figuresOf({ history, violations, redeliveries }: ChaosResult): F
     redeliveries,
     faults: history.faults.length,
     repeats: repeats(history.executions),
-    ghosts: sum(history.rest.streams.map(({ ghosts }) => ghosts)),
     violations: violations.length,
   };
 }
@@ -69,7 +66,7 @@ export function describe(result: ChaosResult): string {
       ({ kind, count, p50, p99 }) =>
         `recovery      ${kind}: ${count} times, ${Math.round(p50)} ms p50, ${Math.round(p99)} ms p99 longest silence of a run`,
     ),
-    `redeliveries  ${figures.redeliveries}; work done again: ${listOf(figures.repeats) || 'none'}; acknowledged commands that NATS kept: ${figures.ghosts}; lost payloads: ${result.lostPayloads}`,
+    `redeliveries  ${figures.redeliveries}; work done again: ${listOf(figures.repeats) || 'none'}; lost payloads: ${result.lostPayloads}`,
     `time          ${(trafficMs / 1_000).toFixed(1)} s of work, ${(totalMs / 1_000).toFixed(1)} s in all`,
     `violations    ${violations.length}${violations.length > 0 ? `: ${listOf(countsOf(violations, ({ rule }) => rule))}` : ''}`,
   ];

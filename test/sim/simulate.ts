@@ -175,7 +175,7 @@ async function readRest(stage: Stage): Promise<Rest> {
   const kindOf = (subject: string) => subject.split('.').slice(0, 5).join('.');
   return {
     streams: [...Map.groupBy(work, ({ subject }) => kindOf(subject))].map(([name, all]) => ({
-      ...{ name, messages: all.length, ghosts: 0 },
+      ...{ name, messages: all.length },
       ackPending: all.filter(({ isPending }) => isPending).length,
     })),
     redis: await store.rest(),

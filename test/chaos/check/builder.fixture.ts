@@ -37,7 +37,7 @@ export class HistoryBuilder {
     countingTools: ['add_local', 'add_remote'],
     onceTools: ['add_remote'],
     rest: {
-      streams: [{ name: 'RUNS', messages: 0, ackPending: 0, ghosts: 0 }],
+      streams: [{ name: 'RUNS', messages: 0, ackPending: 0 }],
       redis: { holders: [], waitingRuns: [], claims: [], jobs: [], orphanKeys: [] },
       deadLetters: [],
       objects: [],

@@ -215,11 +215,9 @@ export interface Fault {
 /** The content of a stream at rest. */
 export interface StreamRest {
   name: string;
-  /** The number of messages that wait, and of messages without a consumer. */
+  /** The number of messages that wait, or that the server keeps and does not deliver. */
   messages: number;
   ackPending: number;
-  /** The number of acknowledged messages that the server keeps; see `settle.ts`. */
-  ghosts: number;
 }
 
 export interface DeadLetter {

@@ -84,7 +84,7 @@ async function sweepPayloads({ natsUrl: url, login }: Field): Promise<void> {
   }
 }
 
-/** Tells whether NATS has the space back soon. nats-server 2.9.10 may count a deleted stream for ever. */
+/** Tells whether NATS has the space back soon. */
 async function isReleased(connection: NatsConnection): Promise<boolean> {
   const giveUpAt = performance.now() + releaseMs;
   for (;;) {

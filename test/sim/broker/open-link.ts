@@ -26,7 +26,7 @@ export function openLink(broker: SimBroker, connection: Connection, inbox: strin
   const client = makeBrokerClient(broker.wire, connection);
   const { ask, insist } = client;
   return {
-    ...{ inbox, maxPayload, closed: connection.closed, isSlowWithPatterns: false, tellsAbsence: true },
+    ...{ inbox, maxPayload, closed: connection.closed },
     get connected() {
       return connection.isOpen;
     },

@@ -112,16 +112,6 @@ export interface BrokerLink {
    */
   enqueue(packet: Packet): Promise<{ duplicate: boolean; isSure: boolean }>;
   openWork(queue: QueueName): Promise<WorkSource>;
-  /**
-   * True for a broker whose {@link nextWork} compares a pattern with every message that waits: nats-server before
-   * 2.10. A subject without wildcards costs the same on every broker.
-   */
-  readonly isSlowWithPatterns: boolean;
-  /**
-   * True for a broker that always says when nobody listens on the subject of a request. nats-server before 2.10
-   * does not say it to a caller in another account.
-   */
-  readonly tellsAbsence: boolean;
   /** Reads the first message of a kind of work with this subject, or pattern, and at least this number. */
   nextWork(kind: QueueKind, subject: string, from: number): Promise<StoredPacket | undefined>;
   /**

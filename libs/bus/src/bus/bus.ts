@@ -15,8 +15,8 @@ export interface Message {
 /** A message from a work queue. The bus acknowledges it after the handler's promise settles. */
 export interface WorkItem extends Message {
   /**
-   * 1 for the first delivery, more for later deliveries. nats-server 2.9 did not count a redelivery that was
-   * due while nobody asked for work. A count that must be exact belongs in the store.
+   * 1 for the first delivery, more for later deliveries. A server that is killed may forget some: a count that must
+   * be exact belongs in the store.
    */
   readonly attempt: number;
   /**
@@ -209,10 +209,9 @@ export interface Bus extends AsyncDisposable {
    * Yields the run commands of sessions with this id that were accepted before a place and are not
    * acknowledged, in order. Takes nothing from a queue.
    *
-   * @param agents the agents whose commands are wanted; default all. Commands of others may come too.
    * @throws MeshError `permission_denied` for a service without the right to read the stream of runs
    */
-  earlierRuns(session: string, before: number, agents?: readonly string[]): AsyncIterable<StoredItem>;
+  earlierRuns(session: string, before: number): AsyncIterable<StoredItem>;
   /**
    * Yields the ghosts among the run commands of an agent whose queue this process works on, in order of acceptance: a
    * killed server may begin its numbers anew, and then takes new commands for old ones.
@@ -258,8 +257,7 @@ export interface Bus extends AsyncDisposable {
   register(info: ServiceInfo, subjects: string[]): Promise<Started>;
   /**
    * Tells whether a replica of the service listens now. Asks by $SRV.PING; when there is none, this takes
-   * about a millisecond. A replica that listens and is silent counts, as on a busy machine. nats-server before
-   * 2.10 does not tell a caller in another account that nobody listens: there a replica has three seconds to answer.
+   * about a millisecond. A replica that listens and is silent counts, as on a busy machine.
    *
    * @throws MeshError `unavailable` when the server gives no answer, or this process has no connection
    */

@@ -143,8 +143,7 @@ export function createBus(parts: BusParts): Bus {
       return { duplicate };
     },
 
-    earlierRuns: (session, before, agents) =>
-      earlierRuns({ link, claims, subjects }, { session, before, agents }),
+    earlierRuns: (session, before) => earlierRuns({ link, claims, subjects }, session, before),
     ghostRuns: createGhostReader({ link, claims, subjects }),
     consumeRuns: (name, handler, options) => work({ kind: 'run', name }, handler, options),
     consumeOperations: (name, handler, options) => work({ kind: 'operation', name }, handler, options),

@@ -114,9 +114,7 @@ const pingTimeoutMs = 1_000;
 /** The time for which a replica may be silent before a ping is repeated, in ms. */
 const silenceMs = 500;
 /** The number of pings before the server is asked whether it is there. */
-const firstPings = 2;
-/** The number of further pings where silence may mean absence. */
-const morePings = 4;
+const mostPings = 2;
 const flushTimeoutMs = 500;
 
 /** Tells whether a replica of the service listens. See `Bus.isServed`. */
@@ -129,19 +127,14 @@ export async function isServed(
     headers: { [header.caller]: caller },
     bytes: new Uint8Array(),
   };
-  const listens = async (most: number): Promise<boolean | undefined> => {
-    for (let sent = 1; sent <= most; sent += 1) {
-      const reply = await firstPacket(inbox, ping, silenceMs);
-      if (reply) return !reply.noResponders;
-    }
-    return undefined;
-  };
   // A replica that connects again, as with new credentials, hears the second ping only.
-  const first = await listens(firstPings);
-  if (first !== undefined) return first;
-  // A replica that is paused, or on a busy machine, is silent too. The server is asked after the ping: a server
+  for (let sent = 1; sent <= mostPings; sent += 1) {
+    const reply = await firstPacket(inbox, ping, silenceMs);
+    if (reply) return !reply.noResponders;
+  }
+  // A replica that is paused, or on a busy machine, is silent. The server is asked after the ping: a server
   // that stops between two questions would answer the first one only.
-  if (await answers(link)) return link.tellsAbsence || (await listens(morePings)) === true;
+  if (await answers(link)) return true;
   throw new MeshError('unavailable', 'NATS gives no answer; try again later');
 }
 

@@ -93,8 +93,6 @@ export function createMemoryLink(hub: HubParts, subjects: Subjects, service: str
     // An acknowledged message is not there any more.
     ackFloor: async () => undefined,
     ackStored: () => {},
-    isSlowWithPatterns: false,
-    tellsAbsence: true,
     nextWork: async (_kind, subject, from) => hub.queues.next(subject, from),
     putCard: async (key, bytes, onlyIfAbsent) => hub.putCard(key, bytes, onlyIfAbsent),
     objects: (bucket) => hub.buckets.objects(bucket),

@@ -77,12 +77,6 @@ export function createNatsLink({ connection, subjects, inbox, onError }: NatsLin
       opened.add(keyOf(queue));
       return await openWorkSource({ connection, link, subjects, onError }, queue);
     },
-    get isSlowWithPatterns() {
-      return isBefore(connection.info?.version, 2, 10);
-    },
-    get tellsAbsence() {
-      return !isBefore(connection.info?.version, 2, 10);
-    },
     nextWork: (kind, subject, from) => nextStored(api, { stream: subjects.workStream(kind), subject, from }),
     // A service may ask for the consumers that it uses.
     ackFloor: async (queue) => (opened.has(keyOf(queue)) ? await ackFloor(api, subjects, queue) : undefined),
@@ -107,12 +101,6 @@ export function createNatsLink({ connection, subjects, inbox, onError }: NatsLin
   const api = streamApi(connection, link);
   const opened = new Set<string>();
   return link;
-}
-
-/** Tells whether a version of nats-server, such as `2.9.10`, is older than a release. */
-function isBefore(version: string | undefined, major: number, minor: number): boolean {
-  const [ofMajor = major, ofMinor = minor] = (version ?? '').split('.').filter(Boolean).map(Number);
-  return ofMajor < major || (ofMajor === major && ofMinor < minor);
 }
 
 const keyOf = ({ kind, name }: QueueName) => `${kind} ${name}`;

@@ -19,13 +19,9 @@ it('finds the earlier commands of a session id in order, whatever their agent', 
     ['one', 's', 4],
   ] as const)
     await send(agent, session, n);
-  const found = async (before: number, agents?: string[]) =>
-    (await Array.fromAsync(bus.earlierRuns('s', before, agents))).map(({ place }) => place);
+  const found = async (before: number) =>
+    (await Array.fromAsync(bus.earlierRuns('s', before))).map(({ place }) => place);
   expect(await found(4)).toEqual([1, 3]);
   expect(await found(1)).toEqual([]);
   expect(await found(99)).toEqual([1, 3, 4]);
-  expect(await found(99, ['two', 'one'])).toEqual([1, 3, 4]);
-  expect(await found(4, ['two', 'one', 'three'])).toEqual([1, 3]);
-  // A broker that is fast with patterns gives the commands of all agents.
-  expect([[3], [1, 3, 4]]).toContainEqual(await found(99, ['two']));
 });

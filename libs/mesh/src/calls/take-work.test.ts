@@ -1,14 +1,7 @@
 import { MeshError } from '@agentmesh/protocol';
-import { afterEach, beforeEach, expect, it, vi } from 'vitest';
+import { expect, it } from 'vitest';
 import { memoryMesh } from '../harness.fixture.ts';
 import { createTakeWork } from './take-work.ts';
-
-beforeEach(() => {
-  vi.useFakeTimers({ toFake: ['performance'] });
-});
-afterEach(() => {
-  vi.useRealTimers();
-});
 
 /** Makes a process that finds its work held by a replica, and counts its questions about this replica. */
 async function waiting(answer: () => Promise<boolean>) {
@@ -26,16 +19,6 @@ async function waiting(answer: () => Promise<boolean>) {
       : ({ state: 'taken' } as const);
   return { asked: () => asked, look: async () => (await takeWork(take)).state };
 }
-
-it('asks about a replica that is not gone less and less often, so that NATS can notice a dead machine', async () => {
-  const { asked, look } = await waiting(async () => false);
-  for (let ms = 0; ms < 300_000; ms += 100) {
-    expect(await look()).toBe('busy');
-    vi.advanceTimersByTime(100);
-  }
-  expect(asked()).toBeGreaterThan(10);
-  expect(asked()).toBeLessThan(20);
-});
 
 it('asks at once again when NATS could not be asked, and takes the work of a replica that is gone', async () => {
   const answers = [() => Promise.reject(new MeshError('unavailable', 'away')), async () => true];

@@ -70,30 +70,13 @@ function isOther(found: { state: string }): found is OtherHolder {
   return found.state === 'busy';
 }
 
-/** Pauses between two questions about a holder that is not gone, in ms: the first and the longest. */
-const firstPauseMs = 500;
-const longestPauseMs = 30_000;
-
-/**
- * Makes a function that asks NATS whether a holder is gone. It asks about a silent replica less and less
- * often: nats-server 2.9 sends no ping of its own to a connection that it has just sent a message to, and so
- * would never notice that the machine of a replica is gone.
- */
+/** Makes a function that asks NATS whether a holder is gone, or the holder itself whether it is at the work. */
 function createIsGone({ bus, subjects, log }: Pick<Mesh, 'bus' | 'subjects' | 'log'>, tool: string) {
-  const asked = new Map<string, { nextAt: number; pauseMs: number }>();
   return async (holder: string): Promise<boolean> => {
     const replica = holder.slice(0, holder.indexOf('/'));
-    const now = performance.now();
-    for (const [key, { nextAt }] of asked) if (nextAt + longestPauseMs < now) asked.delete(key);
-    const { nextAt, pauseMs } = asked.get(holder) ?? { nextAt: 0, pauseMs: firstPauseMs };
-    if (now < nextAt) return false;
-    asked.set(holder, { nextAt: now + pauseMs, pauseMs: Math.min(pauseMs * 2, longestPauseMs) });
     try {
-      const isGone = await bus.isGone(subjects.shownAs(tool), replica, holder);
-      if (isGone) asked.delete(holder);
-      return isGone;
+      return await bus.isGone(subjects.shownAs(tool), replica, holder);
     } catch (error) {
-      asked.delete(holder);
       const level = MeshError.from(error).retryable ? 'debug' : 'error';
       log[level]({ err: error, tool, holder }, 'could not ask whether a replica is gone');
       return false;

@@ -6,9 +6,6 @@ import type { Mesh } from '../mesh/mesh.ts';
 const maxLooks = 3;
 const silenceMs = 3_000;
 
-/** A look that takes this long is not repeated, in ms. */
-const longLookMs = 300;
-
 /** The time for which an agent that was up is not looked for again, in ms. A run that it misses waits for it. */
 const upMs = 250;
 
@@ -17,8 +14,7 @@ const lastUp = new WeakMap<Mesh['bus'], Map<string, number>>();
 
 /**
  * Tells whether a replica of the agent is up, or was a moment ago. Asks a few times: after a restart of the server its clients
- * come back one by one. Asks once when the answer takes long: nats-server 2.9 does not say over accounts that
- * nobody listens.
+ * come back one by one.
  *
  * @throws MeshError `unavailable` when NATS gives no answer
  */
@@ -29,13 +25,12 @@ export async function isUp({ bus, subjects }: Mesh, agent: string): Promise<bool
   if (performance.now() - (seen.get(name) ?? Number.NEGATIVE_INFINITY) < upMs) return true;
   const giveUpAt = performance.now() + silenceMs;
   for (let look = 1; ; look += 1) {
-    const lookedAt = performance.now();
     try {
       if (await bus.isServed(name)) {
         seen.set(name, performance.now());
         return true;
       }
-      if (look === maxLooks || performance.now() - lookedAt >= longLookMs) return false;
+      if (look === maxLooks) return false;
     } catch (thrown) {
       const isTooLate = look === maxLooks || performance.now() > giveUpAt;
       if (isTooLate || !MeshError.from(thrown).retryable) throw thrown;

@@ -20,16 +20,11 @@ import { isElsewhere } from './take-lease.ts';
  * nor ended; undefined if there is none. Such a run may have been delivered to a replica that is slow or
  * stopped, so it is not in the session's queue yet.
  */
-export async function findEarlier(
-  mesh: Mesh,
-  agent: string,
-  run: Run,
-  before: number,
-): Promise<number | undefined> {
+export async function findEarlier(mesh: Mesh, run: Run, before: number): Promise<number | undefined> {
   // Only the first hop begins a run.
   if (run.fresh || run.hop > 0) return undefined;
   try {
-    for await (const item of mesh.bus.earlierRuns(run.session, before, queuesOf(mesh, agent))) {
+    for await (const item of mesh.bus.earlierRuns(run.session, before)) {
       const other = runIn(mesh, item);
       if (other && isBefore(other, run) && !(await isPast(mesh, other, run))) return item.place;
     }

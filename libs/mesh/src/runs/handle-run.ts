@@ -107,7 +107,7 @@ async function advance(served: ServedAgent, run: Run, delivery: DeliveredRun): P
     isNew && isFirst && !run.fresh ? askForLease(served, run, delivery, { ref, first }) : undefined;
   const [session, earlier, record] = await Promise.all([
     opening,
-    isFirst ? undefined : findEarlier(mesh, served.agent.name, run, delivery.item.place),
+    isFirst ? undefined : findEarlier(mesh, run, delivery.item.place),
     isNew ? undefined : mesh.sessions.invocations.get(ref),
   ]);
   const open: OpenRun = Object.assign(delivery, { session });

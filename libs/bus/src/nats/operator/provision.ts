@@ -141,7 +141,7 @@ export async function provision(options: ProvisionOptions): Promise<void> {
     await putAuditStream(manager, names, { storage: storageType, num_replicas: replicas });
     for (const kind of kinds) await putQueues({ manager, names, kind }, queues[kind], ackWaitMs);
     const storing = { storage: storageType, replicas };
-    await putCardBucket(connection, manager, names, storing);
+    await putCardBucket(manager, names, storing);
     const bucket = await new Kvm(connection).open(names.cardBucket);
     for (const record of records) await bucket.put(names.provisionedKey(record.name), JSON.stringify(record));
     await new Kvm(connection).create(names.artifactBucket, { history: 1, ...storing });

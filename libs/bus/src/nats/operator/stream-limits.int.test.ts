@@ -60,7 +60,6 @@ it('provisioning gives the streams of an earlier version these limits, and keeps
   const records = await manager.streams.info(names.auditStream);
   expect(records.config).toMatchObject({ max_msgs: -1, max_msgs_per_subject: 200_000 });
   expect(records.state.messages).toBe(1);
-  // nats-server 2.9 keeps what is too much at the change, and takes a further message for the oldest one.
   for (let n = 0; n < 500; n += 1) connection.publish(flooded, '{}');
   await connection.flush();
   const letters = await manager.streams.info(names.deadStream, { subjects_filter: '>' });

@@ -36,3 +36,14 @@ it('gives up at once at a server that refuses the credentials', async () => {
   await expect(dialing).rejects.toMatchObject({ code: 'unauthenticated' });
   expect(open).toHaveBeenCalledTimes(1);
 });
+
+it('refuses a server that is too old, and closes the connection', async () => {
+  const close = vi.fn(async () => {});
+  const old = { info: { version: '2.9.10' }, close } as unknown as NatsConnection;
+  const dialing = dial({ url: 'nats://server' }, 'name', '_INBOX', 10_000, async () => old);
+  await expect(dialing).rejects.toMatchObject({
+    code: 'failed_precondition',
+    message: 'nats-server 2.9.10 is too old: the mesh needs 2.10 or newer',
+  });
+  expect(close).toHaveBeenCalledTimes(1);
+});

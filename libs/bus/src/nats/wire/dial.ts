@@ -8,6 +8,8 @@ import type { NatsAddress } from './nats-address.ts';
 import { fromNats, isRefusal, isTimeout } from './nats-errors.ts';
 import { readTls } from './tls.ts';
 
+/** The oldest nats-server that keeps the promises: before it, acknowledgements and numbers of messages were lost. */
+const oldest = { major: 2, minor: 10 };
 const defaultConnectTimeoutMs = 10_000;
 const dialPauseMs = 250;
 /** The least and the largest pause between two attempts to connect again, in ms. */
@@ -50,16 +52,30 @@ export async function dial(
         timeout: Math.max(100, Math.min(5_000, remainingMs)),
       };
       const connection = await closingSockets(() => open(options));
+      await assertModern(connection);
       countRefusals(connection, refusals).catch(() => {});
       return connection;
     } catch (thrown) {
       if (isRefusal(thrown)) throw fromNats(thrown, 'connect');
+      if (thrown instanceof MeshError) throw thrown;
       if (giveUpAt - performance.now() <= dialPauseMs) {
         throw unreachable({ servers, timeoutMs, isEncrypted: tls !== undefined }, thrown);
       }
       await delay(dialPauseMs);
     }
   }
+}
+
+/** Closes a connection to a server that is too old. @throws MeshError `failed_precondition` */
+async function assertModern(connection: NatsConnection): Promise<void> {
+  const { version = '' } = connection.info ?? {};
+  const [major = oldest.major, minor = oldest.minor] = version.split('.').filter(Boolean).map(Number);
+  if (major > oldest.major || (major === oldest.major && minor >= oldest.minor)) return;
+  await connection.close();
+  throw new MeshError(
+    'failed_precondition',
+    `nats-server ${version} is too old: the mesh needs ${oldest.major}.${oldest.minor} or newer`,
+  );
 }
 
 /**

@@ -127,9 +127,8 @@ function cameSecond(doing: string, cause: unknown): MeshError {
 }
 
 /**
- * Returns the error for a message that was not acknowledged. Its cause may be a missing stream: nats-server
- * 2.9 does not report to another account that nobody listens, and in a cluster nobody listens while there is no
- * leader.
+ * Returns the error for a message that was not acknowledged. Its cause may be a missing stream: in a cluster nobody
+ * listens while there is no leader.
  */
 function notStored(doing: string, cause: unknown): MeshError {
   const advice = `try again; if nothing was provisioned yet, ${provisionHint}; if it stays so, ${fullHint}`;

@@ -73,13 +73,8 @@ export async function openWorkSource(parts: WorkSourceParts, queue: QueueName): 
     async withdraw(withinMs) {
       ending.abort();
       await within(withinMs, Promise.all(open));
-      if (open.size === 0) return;
       revoking.abort();
       await Promise.all(open);
-      // nats-server 2.9 keeps the ended requests until it needs a request. If a redelivery needs one then,
-      // its message waits for another ack wait. A request for the consumer's info makes the server remove the
-      // ended requests now.
-      if (link.connected) await manager.consumers.info(stream, consumer).catch(() => {});
     },
   };
 }
