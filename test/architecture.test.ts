@@ -111,7 +111,7 @@ describe('the architecture', () => {
     }
   });
 
-  it('stores are in the folders that decision 28 names', () => {
+  it('stores are in the libraries that their names demand', () => {
     const homes: Record<string, string> = { InMemory: 'agent', File: 'agent', Redis: 'store', Mesh: 'mesh' };
     const store =
       /^export class (InMemory|File|Redis|Mesh|\w+?)(\w*) (?:extends|implements) \w*(?:Service|Invocations|Leases|Log|Calls|Records)\b/gm;

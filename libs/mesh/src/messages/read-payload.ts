@@ -5,7 +5,7 @@ import type { z } from 'zod';
 /**
  * Reads a message by its schema. Unknown fields are refused from programs that are no process of the mesh
  * (their messages have no `Mesh-Replica`). A process of the mesh may send unknown fields, because it may be
- * of a newer version (decision 25).
+ * of a newer version.
  *
  * @throws MeshError `invalid_argument` that names what is wrong
  */

@@ -81,7 +81,7 @@ export type StoredCard = CardInput & { replica?: string };
 
 /**
  * Reads a stored card. Unknown fields are refused in the card of a program without agentmesh, and dropped in
- * the card of a process of the mesh, which may be of a newer version (decision 25).
+ * the card of a process of the mesh, which may be of a newer version.
  *
  * @throws MeshError `invalid_argument` that names what is wrong
  */
