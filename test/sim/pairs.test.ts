@@ -11,8 +11,15 @@ it('keeps its promises when two faults come in one history', async () => {
 
 it('finds, with two faults, a replica that does not catch up; one fault never does', async () => {
   const scenario = scenarioOf('transfer');
-  const ops = readOpFaults('front_agent/1/21/pause,add_remote/1/14/after');
-  const { violations } = await simulate('1', scenario, { ops, sabotage: 'no-catch-up' });
-  expect(violations.map(({ rule }) => rule)).toContain('one-response');
-  expect((await simulate('1', scenario, { ops })).violations).toEqual([]);
+  // The numbers of operations move with each request that a process sends.
+  const around = (middle: number) => Array.from({ length: 13 }, (_, at) => middle - 6 + at);
+  for (const first of around(22))
+    for (const second of around(15)) {
+      const ops = readOpFaults(`middle_agent/2/${first}/pause,add_remote/1/${second}/pause`);
+      const { violations } = await simulate('1', scenario, { ops, sabotage: 'no-catch-up' });
+      if (!violations.some(({ rule }) => rule === 'one-response')) continue;
+      expect((await simulate('1', scenario, { ops })).violations).toEqual([]);
+      return;
+    }
+  throw new Error('no pair of pauses finds it');
 });

@@ -4,6 +4,7 @@ import { describe, expect, it, vi } from 'vitest';
 import { all, codeOf, invocationId, world } from './follow-run.fixture.ts';
 import { followRun, readInvocation } from './follow-run.ts';
 import { maxWaitingBytes } from './news-inbox.ts';
+import { watchInvocation } from './watch-run.ts';
 
 describe('coming back to a run', () => {
   it('yields the missed events, then the new ones, each committed event once and in order', async () => {
@@ -87,6 +88,19 @@ describe('coming back to a run', () => {
     await vi.advanceTimersByTimeAsync(5_000);
     expect(await lost).toBe('not_found');
     vi.useRealTimers();
+  });
+
+  it('waits for a run that no replica has taken yet', async () => {
+    const { begin, mesh, ref, commit, finish } = await world();
+    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
+    const { events } = await watchInvocation(mesh, ref, { afterSeq: 0 });
+    const got = all(events);
+    await vi.advanceTimersByTimeAsync(60_000);
+    vi.useRealTimers();
+    await begin();
+    await commit('one');
+    await finish();
+    expect(await got).toEqual(['1 one']);
   });
 
   it('buffers little for a slow reader, which still gets every committed event', async () => {

@@ -100,7 +100,10 @@ async function* follow(
       continue;
     }
     const news = readNews(message);
-    if (news?.event) yield* passOn(news.event, log, { chars: message.bytes.length, outlineAbove });
+    if (news?.event) {
+      run.isKnown = true;
+      yield* passOn(news.event, log, { chars: message.bytes.length, outlineAbove });
+    }
     // The end of an earlier run may be delivered again.
     if (!news?.end || news.end.resume !== ref.resume) continue;
     // Some publishers of an end do not know the last event: they give 0.
@@ -133,7 +136,7 @@ async function* look(
     yield* log.read();
     return { ...ended, ...(ref.resume !== undefined && { resume: ref.resume }), lastSeq: log.seen };
   }
-  run.isKnown ||= log.hasBegun || !isBlank(record);
+  run.isKnown ||= !isBlank(record);
   if (!isSilent) return undefined;
   await read(() => assertThere(mesh, ref, log.seen, run.isKnown && isBlank(record)));
   await askForSilentWork(mesh, ref);
