@@ -36,7 +36,7 @@ export type {
 export { sequence, startScriptedGemini } from './models/scripted-gemini.ts';
 export { promptProblem } from './models/strict-prompts.ts';
 export { schemaProblem } from './models/strict-schemas.ts';
-export { findBinary } from './processes/find-binary.ts';
+export { binaryProblem, findBinary } from './processes/find-binary.ts';
 export { freePort } from './processes/free-port.ts';
 export type { GuardedSpawnOptions } from './processes/guarded-spawn.ts';
 export { endProcess, hasEnded, spawnGuarded } from './processes/guarded-spawn.ts';

@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { natsVersion } from '@agentmesh/bus';
 import { provisionUser, type ServiceManifest } from '@agentmesh/mesh';
 import { AsyncDisposableStack } from '@agentmesh/protocol';
-import { findBinary } from '@agentmesh/testing';
+import { binaryProblem } from '@agentmesh/testing';
 import { dockerAnswers, hasContainers } from '@agentmesh/testing/servers';
 import type { MeshVariables } from '../context/context-file.ts';
 import { describeNats } from '../local/describe-nats.ts';
@@ -18,15 +18,15 @@ export const serverChoices = ['auto', 'local', 'docker', 'none'] as const;
 /** Chooses the servers: programs of this machine, else Docker, else none. Says why it is not the first. */
 export async function chooseServers(wish: string): Promise<{ choice: ServerChoice; notice?: string }> {
   if (wish === 'local' || wish === 'docker' || wish === 'none') return { choice: wish };
-  const missing = (['nats-server', 'redis-server'] as const).filter((name) => findBinary(name) === undefined);
-  if (missing.length === 0) return { choice: 'local' };
-  const words = missing.join(' and ');
+  const problems = (['nats-server', 'redis-server'] as const).flatMap((name) => binaryProblem(name) ?? []);
+  if (problems.length === 0) return { choice: 'local' };
+  const words = problems.join(', ');
   const isDocker = await dockerAnswers();
   if (isDocker && (await hasContainers()))
-    return { choice: 'docker', notice: `${words} not found: the servers run in Docker` };
+    return { choice: 'docker', notice: `${words}: the servers run in Docker` };
   return {
     choice: 'none',
-    notice: `${words} not found, and ${isDocker ? 'the package testcontainers is not installed, which starts them in Docker' : 'no Docker answers'}: all services run in ONE process, on a bus and stores in memory. What they keep ends with the process`,
+    notice: `${words}, and ${isDocker ? 'the package testcontainers is not installed, which starts them in Docker' : 'no Docker answers'}: all services run in ONE process, on a bus and stores in memory. What they keep ends with the process`,
   };
 }
 

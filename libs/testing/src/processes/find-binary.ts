@@ -1,3 +1,4 @@
+import { spawnSync } from 'node:child_process';
 import { accessSync, constants } from 'node:fs';
 import { delimiter, join } from 'node:path';
 
@@ -22,10 +23,31 @@ export function findBinary(name: BinaryName): string | undefined {
   return folders.map((folder) => join(folder, name)).find(isExecutable);
 }
 
+/** The oldest nats-server that the mesh works with. */
+const oldestNats = { major: 2, minor: 10 };
+const versions = new Map<string, string>();
+
+/** Returns why the program of a server cannot be used, in words; undefined if it can. */
+export function binaryProblem(name: BinaryName): string | undefined {
+  const path = findBinary(name);
+  if (path === undefined) return `${name} not found`;
+  if (name !== 'nats-server') return undefined;
+  const version = versions.get(path) ?? versionOf(path);
+  versions.set(path, version);
+  const [major = 0, minor = 0] = version.split('.').map(Number);
+  if (major > oldestNats.major || (major === oldestNats.major && minor >= oldestNats.minor)) return undefined;
+  return `nats-server ${version} is too old (${oldestNats.major}.${oldestNats.minor} is needed; MESH_NATS_BIN names another program)`;
+}
+
+function versionOf(path: string): string {
+  const { stdout, stderr } = spawnSync(path, ['--version'], { encoding: 'utf8' });
+  return /(\d+\.\d+\.\d+)/.exec(`${stdout}${stderr}`)?.[1] ?? 'of an unknown version';
+}
+
 /**
  * Finds the path of a server's program, as {@link findBinary} does.
  *
- * @throws Error that says what to install
+ * @throws Error that says what to install, also for one that is too old
  */
 export function requireBinary(name: BinaryName): string {
   const { variable, brew } = binaries[name];
@@ -37,6 +59,8 @@ export function requireBinary(name: BinaryName): string {
     );
   }
   if (!isExecutable(path)) throw new Error(`${variable}=${path} is not a program that can be run`);
+  const problem = binaryProblem(name);
+  if (problem !== undefined) throw new Error(problem);
   return path;
 }
 
