@@ -81,8 +81,6 @@ export interface InvocationContextFields extends InvocationServices {
   flowRun?: number;
   /** Index in `session.events` at which the running agent's steps begin; default: the start of the journal. */
   journalStart?: number;
-  /** The actions of the calls that the agent makes in one step. Nothing of them is committed. */
-  openActions?: EventActions[];
 }
 
 /** The view of one invocation for the running agent. */
@@ -114,13 +112,13 @@ export class InvocationContext {
   readonly isUnderOwnCode: boolean;
   readonly held: HeldStep | undefined;
   readonly flowRun: number;
-  readonly openActions: EventActions[];
   readonly #fields: InvocationContextFields;
   #turn = {
     ended: false,
     runs: undefined as Map<string, number> | undefined,
     flows: 0,
     transferTo: undefined as string | undefined,
+    calls: [] as EventActions[],
   };
   #shared: { notes?: SharedNotes } = {};
 
@@ -151,7 +149,6 @@ export class InvocationContext {
     this.isUnderOwnCode = fields.isUnderOwnCode ?? false;
     this.held = fields.held;
     this.flowRun = fields.flowRun ?? 1;
-    this.openActions = fields.openActions ?? [];
     const journal = fields.journal ?? journalRange(fields.session.events, fields.invocationId);
     this.journal = { ...journal, start: fields.journalStart ?? journal.start };
     this.#fields = fields;
@@ -225,6 +222,11 @@ export class InvocationContext {
 
   set transferTo(agent: string | undefined) {
     this.#turn.transferTo = agent;
+  }
+
+  /** The actions of the calls that the agent makes in one step. Nothing of them is committed. */
+  get openActions(): EventActions[] {
+    return this.#turn.calls;
   }
 
   /** Returns the number of the next run of the agent's flow within its turn, from 1. */

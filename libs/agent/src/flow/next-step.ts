@@ -10,7 +10,7 @@ import { turnOf } from '../journal/journal.ts';
 import { endsTurn, hasOpenCode, isProgress, isStep, stepAuthor, stepMarkOf } from '../journal/step-mark.ts';
 import { setModelResponseName } from '../prompt/output-schema.ts';
 import { answeredCalls } from '../questions/questions.ts';
-import { effectsId } from './call-tools.ts';
+import { effectsId } from './call-events.ts';
 import { transferToolName } from './transfer.ts';
 
 /** The next step of an agent, as the log of the invocation decides it. */

@@ -1,6 +1,6 @@
 import type { AnsweredBy, Caller, Event, RunConfig } from '@agentmesh/protocol';
 import type { Content } from '@google/genai';
-import type { BaseAgent } from '../base/base-agent.ts';
+import { type BaseAgent, runAgent } from '../base/base-agent.ts';
 import type { BaseContextCompactor } from '../base/context-compactor.ts';
 import {
   InvocationContext,
@@ -14,11 +14,11 @@ import { keepAnswers } from '../credentials/keep-answers.ts';
 import type { WithNodeInfo } from '../events/agent-path.ts';
 import { breathe } from '../events/breathe.ts';
 import { copyJson } from '../events/copy-json.ts';
+import { asGenerator, type Emit } from '../events/emit.ts';
 import { createEvent } from '../events/event.ts';
 import { logIndex } from '../events/log-index.ts';
 import { messageEventId } from '../events/run-ids.ts';
-import { isFirstPart } from '../flow/hold-step.ts';
-import type { HeldStep } from '../journal/held-step.ts';
+import { type HeldStep, isFirstPart } from '../journal/held-step.ts';
 import { assertContinues } from '../questions/assert-continues.ts';
 import { readPlainConfirmation } from '../questions/plain-confirmation.ts';
 import { readMessage, type UserMessage } from '../questions/read-message.ts';
@@ -88,52 +88,58 @@ export interface InvocationOptions extends InvocationServices {
 }
 
 /**
- * Runs an invocation; the loop is the same in one process and on the mesh. The loop lets the agent work until
- * it yields an event, commits the event, passes the event on, and only then lets the agent continue. A new
- * run with the same session and invocation id continues from the committed events.
+ * Runs an invocation, the same in one process and on the mesh: commits each event of the agent, hands it over to
+ * `emit`, and only then lets the agent continue. A new run with the same session and invocation id continues from the
+ * committed events.
  *
- * Yields every committed event, including the user's message, and partial events.
+ * Emits every committed event, including the user's message, and partial events.
  *
  * @throws MeshError for a refused message, before anything is committed: as {@link readMessage}, and marked
  * ({@link isRefused})
  */
-export async function* runInvocation(options: InvocationOptions): AsyncGenerator<Event, void, void> {
+export async function invoke(options: InvocationOptions, emit: Emit<Event>): Promise<void> {
   const { agent, session, sessionService, invocationId, newMessage, stamp, endsWith } = options;
-  const commit = async (event: Event, end?: EndingCommit): Promise<Event> => {
+  const commit = async (event: Event, end?: EndingCommit): Promise<void> => {
     stamp?.(event);
-    return event.partial ? event : await sessionService.appendEvent({ session, event, ...(end && { end }) });
+    const isKept = !event.partial;
+    await emit(isKept ? await sessionService.appendEvent({ session, event, ...(end && { end }) }) : event);
   };
   const ref = { appName: session.appName, userId: session.userId, sessionId: session.id, invocationId };
   Object.assign(session.state, options.temp ?? (await sessionService.invocations.get(ref)).temp);
-  if (options.committedMessage) yield options.committedMessage;
+  if (options.committedMessage) await emit(options.committedMessage);
   else if (newMessage && !logIndex(session.events).has(messageEventId(options, session.id))) {
     options.abortSignal?.throwIfAborted();
     const message = await orRefused(() => readRunMessage(options, newMessage));
     const event = await messageEvent(options, message);
     await keepAnswers(options.signInService, ref, message.credentials);
-    yield await commit(event);
+    await commit(event);
   }
   const ownEvents = logIndex(session.events).ofInvocation(invocationId);
   const userEvent = ownEvents.findLast(({ author }) => author === 'user');
   const context = contextOf(options, copyJson(userEvent?.content) ?? newMessage);
-  const { pluginManager } = context;
+  const { pluginManager, abortSignal } = context;
   const isBegun = options.held !== undefined && !isFirstPart(options.held);
   const replacement = isBegun ? replacementEvent(context) : await askForReplacement(context);
   if (replacement) {
-    if (!isBegun) yield await commit(replacement);
+    if (!isBegun) await commit(replacement);
   } else {
     // A step of a workflow of another process runs directly: that workflow has chosen the agent from the
     // journal.
     const speaker = options.path === undefined ? nextSpeaker(agent, session, invocationId) : agent;
-    const events = speaker.runAsync(context);
-    for await (const event of untilAborted(events, context.abortSignal)) {
-      const committable = await passPlugins(context, event);
+    const pass = async (event: Event) => {
+      const committable = pluginManager.has('onEventCallback') ? await applyPlugins(context, event) : event;
       markIfChanged(context, committable);
-      yield await commit(committable, isLastWord(context, speaker, committable) ? endsWith?.() : undefined);
+      await commit(committable, isLastWord(context, speaker, committable) ? endsWith?.() : undefined);
       await breathe();
-    }
+    };
+    await untilAborted(abortSignal, pass, (send) => speaker[runAgent](context, send));
   }
   await pluginManager.run('afterRunCallback', { invocationContext: context });
+}
+
+/** Does the same as {@link invoke}, and yields the events. */
+export function runInvocation(options: InvocationOptions): AsyncGenerator<Event, void, void> {
+  return asGenerator((emit) => invoke(options, emit));
 }
 
 function contextOf(options: InvocationOptions, userContent: Content | undefined): InvocationContext {
@@ -208,10 +214,6 @@ async function askForReplacement(context: InvocationContext): Promise<Event | un
   const id = replacementId(context);
   const content = await pluginManager.run('beforeRunCallback', { invocationContext: context });
   return content && createEvent({ id, invocationId, author: 'model', content });
-}
-
-function passPlugins(context: InvocationContext, event: Event): Event | Promise<Event> {
-  return context.pluginManager.has('onEventCallback') ? applyPlugins(context, event) : event;
 }
 
 /**

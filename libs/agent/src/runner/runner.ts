@@ -13,8 +13,9 @@ import type { CredentialService } from '../credentials/credential-service.ts';
 import { InMemoryCredentialService } from '../credentials/in-memory-credential-service.ts';
 import { InMemorySignInService } from '../credentials/in-memory-sign-in-service.ts';
 import type { SignInService } from '../credentials/sign-in-service.ts';
+import { asGenerator, type Emit, ReaderGone } from '../events/emit.ts';
 import { newInvocationId, newResumeId } from '../events/event.ts';
-import { runInvocation } from '../invocation/invocation.ts';
+import { type InvocationOptions, invoke } from '../invocation/invocation.ts';
 import { turnNeed } from '../invocation/turn-need.ts';
 import { InMemoryMemoryService } from '../memory/in-memory-memory-service.ts';
 import type { BaseMemoryService } from '../memory/memory-service.ts';
@@ -151,10 +152,12 @@ export class Runner {
   runAsync(request: RunRequest): AsyncGenerator<Event, void, void> {
     const { userId, sessionId, abortSignal } = request;
     const key = JSON.stringify([this.appName, userId, sessionId]);
-    return oneAtATime(this.sessionService, key, abortSignal, () => this.#run(request));
+    return asGenerator((emit) =>
+      oneAtATime(this.sessionService, key, abortSignal, () => this.#run(request, emit)),
+    );
   }
 
-  async *#run(request: RunRequest): AsyncGenerator<Event, void, void> {
+  async #run(request: RunRequest, emit: Emit<Event>): Promise<void> {
     assertOptions('runAsync', request, runOptions);
     const { userId, sessionId, runConfig, invocationId: continuedId, ...rest } = request;
     const { appName, agent, sessionService, pluginManager } = this;
@@ -174,7 +177,7 @@ export class Runner {
     const { abortSignal } = request;
     using span = startAgentSpan(agent.name, { session, ...run, carrier: {}, attempt: 1, abortSignal });
     try {
-      for await (const event of runInvocation({
+      const options: InvocationOptions = {
         agent,
         session,
         sessionService,
@@ -187,12 +190,14 @@ export class Runner {
         ...rest,
         ...(span && { carrier: span.carrier }),
         ...this.#services(),
-      })) {
-        if (event.author !== 'user') yield event;
-      }
+      };
+      await invoke(options, async (event) => {
+        if (event.author !== 'user') await emit(event);
+      });
       end = { status: 'completed' };
       this.#sessionCache.keep(session);
     } catch (error) {
+      if (error instanceof ReaderGone) throw error;
       const isAborted = abortSignal?.aborted === true;
       span?.fail(error);
       const failure = isAborted ? aborted : MeshError.from(error, `agent ${agent.name} failed`).toWire();

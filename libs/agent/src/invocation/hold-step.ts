@@ -84,14 +84,6 @@ export function loggedSeq({ seq }: Session, held: HeldStep | undefined): number 
 }
 
 /**
- * Tells whether the request is the first request for the step. Work that began before the first request was
- * interrupted by a crash.
- */
-export function isFirstPart({ part }: HeldStep): boolean {
-  return part.slice(1).every((request) => request === 0);
-}
-
-/**
  * Tells whether the request may end with this event. A request must not end within a step, because the
  * results of the step's other calls would be lost.
  */
