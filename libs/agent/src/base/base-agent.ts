@@ -186,7 +186,7 @@ export abstract class BaseAgent<C extends BaseAgentConfig = BaseAgentConfig> {
    * next event. Yields nothing when the journal shows that this run has already ended.
    */
   runAsync(parent: InvocationContext): AsyncGenerator<Event, void, void> {
-    return asGenerator((emit) => this.#run(parent, emit));
+    return asGenerator((emit) => this.#run(parent, emit, false));
   }
 
   /** Does the same as {@link runAsync}, for the framework: hands the events over without a generator. */
@@ -200,9 +200,9 @@ export abstract class BaseAgent<C extends BaseAgentConfig = BaseAgentConfig> {
     return drain(this.runAsyncImpl(context), emit);
   }
 
-  async #run(parent: InvocationContext, emit: Emit<Event>): Promise<void> {
+  async #run(parent: InvocationContext, emit: Emit<Event>, isDirect?: false): Promise<void> {
     const isChild = parent.agent !== this && parent.agent.orchestrates;
-    const own = this.#contextIn(parent, isChild);
+    const own = this.#contextIn(parent, isChild, isDirect);
     await breathe();
     if (isChild && isRunOver(own, parent.path)) return;
     using span = this.#startSpan(parent);
@@ -234,11 +234,16 @@ export abstract class BaseAgent<C extends BaseAgentConfig = BaseAgentConfig> {
     return parent.agent === this || this.isRemote ? undefined : startAgentSpan(this.name, parent);
   }
 
-  #contextIn(parent: InvocationContext, isChild: boolean): InvocationContext {
+  #contextIn(parent: InvocationContext, isChild: boolean, isDirect?: false): InvocationContext {
     const step = isChild ? parent.startRun(this.name) : this.orchestrates ? this.name : undefined;
     const path = [parent.path, step].filter((each) => each !== undefined).join('.') || undefined;
     const isUnderOwnCode = parent.isUnderOwnCode || this.hasOwnCode;
-    return parent.with({ agent: this, ...(path !== undefined && { path }), isUnderOwnCode });
+    return parent.with({
+      agent: this,
+      ...(path !== undefined && { path }),
+      isUnderOwnCode,
+      ...(isDirect === false && { isDirect }),
+    });
   }
 
   /** Marks an event of the agent, or of an agent that it runs, as an event of this run. */

@@ -77,6 +77,8 @@ export interface InvocationContextFields extends InvocationServices {
    * the asking process commits the events.
    */
   held?: HeldStep;
+  /** True when the framework commits the events of the agent: no other code reads them before. */
+  isDirect?: boolean;
   /** Number of this run of the agent's flow within the turn, from 1. Subclasses may run the flow again. */
   flowRun?: number;
   /** Index in `session.events` at which the running agent's steps begin; default: the start of the journal. */
@@ -112,6 +114,7 @@ export class InvocationContext {
   readonly isUnderOwnCode: boolean;
   readonly held: HeldStep | undefined;
   readonly flowRun: number;
+  readonly #isDirect: boolean;
   readonly #fields: InvocationContextFields;
   #turn = {
     ended: false,
@@ -148,6 +151,7 @@ export class InvocationContext {
     this.operationSubject = fields.operationSubject;
     this.isUnderOwnCode = fields.isUnderOwnCode ?? false;
     this.held = fields.held;
+    this.#isDirect = fields.isDirect ?? false;
     this.flowRun = fields.flowRun ?? 1;
     const journal = fields.journal ?? journalRange(fields.session.events, fields.invocationId);
     this.journal = { ...journal, start: fields.journalStart ?? journal.start };
@@ -213,6 +217,11 @@ export class InvocationContext {
   /** Tells whether user code may change or drop the agent's events before they are committed. */
   get isFiltered(): boolean {
     return this.isUnderOwnCode || this.pluginManager.has('onEventCallback');
+  }
+
+  /** Tells whether each event is in the log as the agent emitted it when the agent goes on. */
+  get isDirect(): boolean {
+    return this.#isDirect && !this.held && !this.isFiltered;
   }
 
   /** The agent to which the running agent has transferred the conversation. */

@@ -51,6 +51,7 @@ export class StepMemory {
       if (flowRun > 1) setStepMark(event, { run: flowRun });
       noteStep(this.#context, event, isNewStep ? endsTurn(agent, event) : undefined);
     }
+    if (this.#context.isDirect) return isNewStep;
     this.#yielded.push({ event: JSON.parse(toJson(event, 'the event')), at: session.events.length });
     return isNewStep;
   }

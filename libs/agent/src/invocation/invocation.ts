@@ -159,6 +159,7 @@ function contextOf(options: InvocationOptions, userContent: Content | undefined)
   return new InvocationContext({
     ...(fields satisfies InvocationContextFields),
     ...(userContent && { userContent }),
+    isDirect: true,
   });
 }
 
