@@ -238,6 +238,8 @@ export abstract class BaseAgent<C extends BaseAgentConfig = BaseAgentConfig> {
     const step = isChild ? parent.startRun(this.name) : this.orchestrates ? this.name : undefined;
     const path = [parent.path, step].filter((each) => each !== undefined).join('.') || undefined;
     const isUnderOwnCode = parent.isUnderOwnCode || this.hasOwnCode;
+    const isSame = parent.agent === this && parent.path === path && parent.isUnderOwnCode === isUnderOwnCode;
+    if (isSame && isDirect !== false) return parent;
     return parent.with({
       agent: this,
       ...(path !== undefined && { path }),
@@ -261,7 +263,10 @@ export abstract class BaseAgent<C extends BaseAgentConfig = BaseAgentConfig> {
   /** Ends the run when user code runs an agent again and again although it may call no model any more. */
   #assertEnds(context: InvocationContext, { author, errorMessage }: Event): void {
     if (author !== this.name && !this.isRemote) return;
-    if (context.countRefusal(this.name) <= mostRefusals) return;
+    const { refusals } = context.notes;
+    const count = (refusals.get(this.name) ?? 0) + 1;
+    refusals.set(this.name, count);
+    if (count <= mostRefusals) return;
     throw new MeshError(
       'failed_precondition',
       `agent ${this.name} was told ${mostRefusals} times that ${errorMessage}, and is run again: end the loop that runs it`,

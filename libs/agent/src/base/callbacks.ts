@@ -1,9 +1,11 @@
 import type { OptionNames } from '@agentmesh/protocol';
 import type { Content } from '@google/genai';
 import type { LlmRequest, LlmResponse } from './base-llm.ts';
+import type { BasePlugin } from './base-plugin.ts';
 import type { BaseTool } from './base-tool.ts';
 import type { Context, ReadonlyContext } from './context.ts';
 import { isCallersFault } from './failure.ts';
+import type { PluginManager } from './plugin-manager.ts';
 
 type Awaitable<T> = T | Promise<T>;
 /** One function or several; the first function that returns a value decides. */
@@ -93,26 +95,34 @@ export interface CallbackPlace {
   tool?: string;
 }
 
-/**
- * Calls the callbacks in order and returns the first result. Reports an exception of a callback to the operator
- * and throws it.
- */
-export function firstResult<P, R>(
-  callbacks: readonly ((params: P) => Awaitable<R | undefined>)[],
-  params: P,
-  place: CallbackPlace,
-): Promise<R | undefined> {
-  return callbacks.length === 0 ? noResult : callInOrder(callbacks, params, place);
+/** The callbacks of an agent at one place in its work, and their argument. */
+interface CallbacksAt<P, R> extends CallbackPlace {
+  callbacks: OneOrMore<(params: P) => Awaitable<R | undefined>> | undefined;
+  params: P;
 }
 
-const noResult = Promise.resolve(undefined);
+/**
+ * Calls the hooks of the plugins in order, and then the callbacks of the agent, until one of them returns a result.
+ * Reports an exception of a callback to the operator and throws it. Undefined at once if there are none.
+ */
+export function firstResult<H extends CallbackPlace['callback'], P, R>(
+  plugins: PluginManager | undefined,
+  paramsOfPlugins: Parameters<BasePlugin[H]>[0],
+  place: CallbacksAt<P, R> & { callback: H },
+): Promise<R | undefined> | undefined {
+  const isHeard = plugins?.has(place.callback) || asList(place.callbacks).length > 0;
+  return isHeard ? askAll(plugins, paramsOfPlugins, place) : undefined;
+}
 
-async function callInOrder<P, R>(
-  callbacks: readonly ((params: P) => Awaitable<R | undefined>)[],
-  params: P,
-  place: CallbackPlace,
+async function askAll<H extends CallbackPlace['callback'], P, R>(
+  plugins: PluginManager | undefined,
+  paramsOfPlugins: Parameters<BasePlugin[H]>[0],
+  { callbacks, params, ...place }: CallbacksAt<P, R> & { callback: H },
 ): Promise<R | undefined> {
-  for (const callback of callbacks) {
+  const replaced = await plugins?.run(place.callback, paramsOfPlugins);
+  // The hooks of plugins and the callbacks of agents have the same results.
+  if (replaced !== undefined && replaced !== null) return replaced as R;
+  for (const callback of asList(callbacks)) {
     try {
       const result = await callback(params);
       if (result !== undefined && result !== null) return result;

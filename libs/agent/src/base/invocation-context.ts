@@ -246,16 +246,17 @@ export class InvocationContext {
 
   /** Records an event of an agent's flow before any other code sees it. */
   noteMade(event: Event, made: MadeEvent): void {
-    this.#notes.made.set(event.id, made);
+    this.notes.made.set(event.id, made);
     this.heard.add(event);
   }
 
   /** The events of agents as user code received them. */
   get heard(): HeardEvents {
-    return this.#notes.heard;
+    return this.notes.heard;
   }
 
-  get #notes(): SharedNotes {
+  /** The notes that all contexts of the run share. */
+  get notes(): SharedNotes {
     this.#shared.notes ??= createNotes();
     return this.#shared.notes;
   }
@@ -266,32 +267,12 @@ export class InvocationContext {
   }
 
   noteFromElsewhere(event: Event): void {
-    this.#notes.fromElsewhere.add(event.id);
+    this.notes.fromElsewhere.add(event.id);
     this.heard.add(event);
   }
 
   isFromElsewhere(eventId: string): boolean {
     return this.#shared.notes?.fromElsewhere.has(eventId) ?? false;
-  }
-
-  /** Returns the counts of the agent's equal model requests since the last event of the log that is news for it. */
-  repeatsSince(isNews: (event: Event) => boolean): Map<string, number> {
-    const { events, seq } = this.session;
-    const { requests } = this.#notes;
-    const before = requests.get(this.agent.name);
-    const added = seq - (before?.seq ?? 0);
-    const isQuiet = before && !(added > 0 && events.slice(-added).some(isNews));
-    const counts = isQuiet ? before.counts : new Map<string, number>();
-    requests.set(this.agent.name, { seq, counts });
-    return counts;
-  }
-
-  /** Counts how many times an agent was told that a limit of the invocation is reached. */
-  countRefusal(agent: string): number {
-    const { refusals } = this.#notes;
-    const count = (refusals.get(agent) ?? 0) + 1;
-    refusals.set(agent, count);
-    return count;
   }
 
   /**

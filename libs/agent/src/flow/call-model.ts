@@ -1,6 +1,7 @@
 import { type Event, type EventActions, failSpan, type RunConfig } from '@agentmesh/protocol';
+import type { FunctionCall } from '@google/genai';
 import type { LlmRequest, LlmResponse } from '../base/base-llm.ts';
-import { asList, firstResult } from '../base/callbacks.ts';
+import { firstResult } from '../base/callbacks.ts';
 import { Context } from '../base/context.ts';
 import type { InvocationContext } from '../base/invocation-context.ts';
 import { originOf } from '../base/readonly-context.ts';
@@ -48,13 +49,16 @@ export async function callModel(
   const request = await buildRequest(agent, context, callbackContext, tools);
   const offer = offerOf(request);
   const { pluginManager } = context;
-  const replacement =
-    (await pluginManager.run('beforeModelCallback', { callbackContext, llmRequest: request })) ??
-    (await firstResult(
-      asList(agent.beforeModelCallback),
-      { context: callbackContext, request },
-      { callback: 'beforeModelCallback', context: callbackContext },
-    ));
+  const replacement = await firstResult(
+    pluginManager,
+    { callbackContext, llmRequest: request },
+    {
+      callback: 'beforeModelCallback',
+      context: callbackContext,
+      callbacks: agent.beforeModelCallback,
+      params: { context: callbackContext, request },
+    },
+  );
   const stepTools = tools.toolsDict;
   // The calls of the answer are made with the tools of the request.
   tools.toolsDict = agreeOnTools(request, offer, context.runConfig);
@@ -65,15 +69,12 @@ export async function callModel(
   };
   if (replacement) return await finish(asReplacement(replacement));
   noteRequest(request);
-  const afterModelCallback = asList(agent.afterModelCallback);
+  const callbacks = agent.afterModelCallback;
   const pass = async (response: LlmResponse) => {
-    const replaced =
-      (await pluginManager.run('afterModelCallback', { callbackContext, llmResponse: response })) ??
-      (await firstResult(
-        afterModelCallback,
-        { context: callbackContext, response },
-        { callback: 'afterModelCallback', context: callbackContext },
-      ));
+    const params = { context: callbackContext, response };
+    const place = { callback: 'afterModelCallback', context: callbackContext, callbacks, params } as const;
+    const ofPlugins = { callbackContext, llmResponse: response };
+    const replaced = await firstResult(pluginManager, ofPlugins, place);
     await finish(replaced ? asReplacement(replaced, response.partial) : response);
   };
   const refusal = await countCall(context);
@@ -148,17 +149,15 @@ async function replaceFailure(
   const error = thrown instanceof Error ? thrown : new Error(String(thrown), { cause: thrown });
   const ids = { agent: agent.name, invocationId, sessionId: session.id };
   onFailure?.({ what: 'model', name: agent.llm.model, ...ids, error: thrown });
-  const replacement =
-    (await pluginManager.run('onModelErrorCallback', {
-      callbackContext: context,
-      llmRequest: request,
-      error,
-    })) ??
-    (await firstResult(
-      asList(agent.onModelErrorCallback),
-      { context, request, error },
-      { callback: 'onModelErrorCallback', context },
-    ));
+  const callbacks = agent.onModelErrorCallback;
+  const place = {
+    callback: 'onModelErrorCallback',
+    context,
+    callbacks,
+    params: { context, request, error },
+  } as const;
+  const ofPlugins = { callbackContext: context, llmRequest: request, error };
+  const replacement = await firstResult(pluginManager, ofPlugins, place);
   return replacement
     ? { response: asReplacement(replacement) }
     : { response: describeFailure(error), failed: true };
@@ -188,8 +187,10 @@ function toEvent(
   actions: EventActions,
 ): Event {
   const { invocationId, branch, runConfig } = context;
+  const open: string[] = [];
   const event = createEvent({
     ...response,
+    longRunningToolIds: open,
     author: agent.name,
     invocationId,
     ...(branch !== undefined && { branch }),
@@ -198,15 +199,17 @@ function toEvent(
   if (event.partial || takeCode(agent, context, event)) return event;
   refuseUnansweredCalls(event, runConfig);
   settleOutput(agent, event);
-  // The ids of the model are always replaced: some models restart their numbering in every turn, and call ids
-  // name results and sessions.
-  for (const call of getFunctionCalls(event)) call.id = newFunctionCallId();
-  const staysOpen = (name = '') =>
-    toolsDict[name]?.isLongRunning || (runConfig.pauseOnToolCalls && !isFrameworkTool(name));
-  event.longRunningToolIds = getFunctionCalls(event).flatMap(({ id, name, args }) =>
-    id !== undefined && staysOpen(name) && problemOfArgs(args) === undefined ? [id] : [],
-  );
-  setDeadlines(event, answerDeadlines(event, toolsDict));
+  const calls = getFunctionCalls(event);
+  for (const call of calls) {
+    // The ids of the model are always replaced: some models restart their numbering in every turn, and call ids
+    // name results and sessions.
+    call.id = newFunctionCallId();
+    const { name = '', args } = call;
+    const staysOpen =
+      toolsDict[name]?.isLongRunning || (runConfig.pauseOnToolCalls && !isFrameworkTool(name));
+    if (staysOpen && problemOfArgs(args) === undefined) open.push(call.id);
+  }
+  if (open.length > 0) setDeadlines(event, answerDeadlines(event, calls, toolsDict));
   return event;
 }
 
@@ -228,12 +231,15 @@ function refuseUnansweredCalls(event: Event, { pauseOnToolCalls }: RunConfig): v
 }
 
 /** Returns the deadlines for the results of long-running calls, by call id. */
-function answerDeadlines(event: Event, toolsDict: StepTools['toolsDict']): Map<string, number> {
-  return new Map(
-    getFunctionCalls(event).flatMap(({ id, name = '' }): [string, number][] => {
-      const withinMs = toolsDict[name]?.answerWithinMs;
-      const isOpen = id !== undefined && event.longRunningToolIds?.includes(id);
-      return isOpen && withinMs !== undefined ? [[id, event.timestamp + withinMs]] : [];
-    }),
-  );
+function answerDeadlines(
+  { timestamp, longRunningToolIds = [] }: Event,
+  calls: readonly FunctionCall[],
+  toolsDict: StepTools['toolsDict'],
+): Map<string, number> {
+  const deadlines = new Map<string, number>();
+  for (const { id = '', name = '' } of calls) {
+    const withinMs = toolsDict[name]?.answerWithinMs;
+    if (withinMs !== undefined && longRunningToolIds.includes(id)) deadlines.set(id, timestamp + withinMs);
+  }
+  return deadlines;
 }

@@ -30,11 +30,16 @@ export type WorkStep = Exclude<Step, { kind: 'transfer' | 'done' }>;
  * Determines the next step from the committed events alone, so any process can continue where another process
  * stopped. Work that has its result in the log is not repeated.
  *
- * @param isUnderWay true when this run of the agent has taken a step: then only its own steps count, and copies of
- * them that user code has made are not the words of another agent
+ * @param behind id of the last step that this run of the agent has taken; undefined before the first. Behind it only
+ * the agent's own steps count: copies of them that user code has made are not the words of another agent
  */
-export function nextStep(context: InvocationContext, isUnderWay = false): Step {
-  const { agent } = context;
+export function nextStep(context: InvocationContext, behind?: string): Step {
+  const { agent, session } = context;
+  const newest = session.events.at(-1);
+  // Nothing else can have come in between: neither an answer nor a transfer.
+  if (newest && newest.id === behind && newest.actions.transferToAgent === undefined && !stepMarkOf(newest))
+    return stepAtCalls(newest, context) ?? stepBehind(newest, agent);
+  const isUnderWay = behind !== undefined;
   const { start, events } = turnOf(context);
   const speaker = handedTo(events) ?? askerOf(start, context);
   if (speaker !== undefined && speaker !== agent.name) return { kind: 'transfer', to: speaker };

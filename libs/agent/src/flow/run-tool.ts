@@ -1,7 +1,7 @@
 import { MeshError } from '@agentmesh/protocol';
 import { askPerson, isCredentialFailure, provideRequested, takeAnswers } from '../auth/credential-steps.ts';
 import type { BaseTool } from '../base/base-tool.ts';
-import { asList, firstResult } from '../base/callbacks.ts';
+import { firstResult } from '../base/callbacks.ts';
 import type { Context } from '../base/context.ts';
 import { type Failure, isCallersFault } from '../base/failure.ts';
 import { type Emit, ReaderGone } from '../events/emit.ts';
@@ -35,23 +35,21 @@ export async function runTool(
     // The process of a remote tool has the stack and reports the failure itself.
     if (!tool.isRemote && !isCallersFault(thrown))
       context.services.onFailure?.(failureOf(tool, context, thrown));
-    const replacement =
-      (await plugins?.run('onToolErrorCallback', { ...pluginCall, error })) ??
-      (await firstResult(
-        asList(agent.onToolErrorCallback),
-        { ...call, error },
-        { callback: 'onToolErrorCallback', ...about },
-      ));
+    const callbacks = agent.onToolErrorCallback;
+    const place = {
+      callback: 'onToolErrorCallback',
+      ...about,
+      callbacks,
+      params: { ...call, error },
+    } as const;
+    const replacement = await firstResult(plugins, { ...pluginCall, error }, place);
     const response = replacement ?? { error: toolErrorText(tool.name, error) };
     return { response: wellFormed(response), isLastWord: true, failed: true };
   };
   const attempt = async (): Promise<ToolOutcome> => {
-    const replacement =
-      (await plugins?.run('beforeToolCallback', pluginCall)) ??
-      (await firstResult(asList(agent.beforeToolCallback), call, {
-        callback: 'beforeToolCallback',
-        ...about,
-      }));
+    const callbacks = agent.beforeToolCallback;
+    const place = { callback: 'beforeToolCallback', ...about, callbacks, params: call } as const;
+    const replacement = await firstResult(plugins, pluginCall, place);
     if (replacement) return { response: wrapResult(replacement), isLastWord: false };
     return await workOf(tool, args, context, emit).catch(fail);
   };
@@ -60,13 +58,14 @@ export async function runTool(
   // result has ended all the same.
   if (!outcome.response && !tool.isLongRunning) return outcome;
   const response = outcome.response as Json;
-  const replaced =
-    (await plugins?.run('afterToolCallback', { ...pluginCall, result: response })) ??
-    (await firstResult(
-      asList(agent.afterToolCallback),
-      { ...call, response },
-      { callback: 'afterToolCallback', ...about },
-    ));
+  const callbacks = agent.afterToolCallback;
+  const place = {
+    callback: 'afterToolCallback',
+    ...about,
+    callbacks,
+    params: { ...call, response },
+  } as const;
+  const replaced = await firstResult(plugins, { ...pluginCall, result: response }, place);
   await askPerson(context, tool.isRemote);
   return replaced ? { ...outcome, response: wrapResult(replaced) } : outcome;
 }

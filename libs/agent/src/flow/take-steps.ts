@@ -26,16 +26,16 @@ export async function takeSteps(
   const memory = new StepMemory(context);
   let tools: StepTools | undefined;
   let basis: string | undefined;
-  let hasStepped = false;
+  let last: string | undefined;
   const emitNoted = (event: Event) => {
     // Not behind the reader, who may change the event.
-    hasStepped = memory.note(event) || hasStepped;
+    if (memory.note(event)) last = event.id;
     return emit(event);
   };
   for (;;) {
     await breathe();
     const { forStep, forPrompt } = memory.contexts();
-    const step = nextStep(forStep, hasStepped);
+    const step = nextStep(forStep, last);
     if (step.kind === 'transfer') context.transferTo = step.to;
     if (step.kind === 'done' || step.kind === 'transfer') return;
     basis = newBasis(agent.name, step, basis);
@@ -43,7 +43,7 @@ export async function takeSteps(
     context.abortSignal?.throwIfAborted();
     // The step's calls were made before, perhaps by a process that died.
     const resumed = !tools && !isFirstTry(step, context);
-    hasStepped = false;
+    last = undefined;
     if (step.kind === 'call-tools') {
       tools ??= await resolveCalledTools(agent, context, step.calls);
       await callTools(agent, forStep, { ...step, tools, resumed }, emitNoted);
@@ -54,7 +54,7 @@ export async function takeSteps(
       else await runCode(agent, forStep, step.event, emitNoted);
     }
     // All calls are pending: there is no event from which to continue.
-    if (!hasStepped || context.endInvocation) return;
+    if (last === undefined || context.endInvocation) return;
   }
 }
 
