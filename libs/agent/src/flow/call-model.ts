@@ -47,8 +47,9 @@ export async function callModel(
   const actions = createEventActions();
   const callbackContext = new Context(originOf(context), { actions });
   const request = await buildRequest(agent, context, callbackContext, tools);
-  const offer = offerOf(request);
   const { pluginManager } = context;
+  const isHeard = agent.beforeModelCallback !== undefined || pluginManager.has('beforeModelCallback');
+  const offer = isHeard ? offerOf(request) : undefined;
   const replacement = await firstResult(
     pluginManager,
     { callbackContext, llmRequest: request },

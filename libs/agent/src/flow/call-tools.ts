@@ -22,11 +22,12 @@ export async function callTools(
   context.openActions.length = 0;
   const isParallel = agent.toolExecution === 'parallel' && step.calls.length > 1;
   const outcomes = await (isParallel ? allAtOnce : oneByOne)(agent, context, step, emit);
-  for (const questionEvent of [credentialEvent, confirmationEvent, inputEvent]) {
+  const isAsking = outcomes.some(({ actions }) => asks(actions));
+  for (const questionEvent of isAsking ? [credentialEvent, confirmationEvent, inputEvent] : []) {
     const question = questionEvent(context, outcomes);
     if (question) await emit(question);
   }
-  const outcomesToCommit = outcomes.flatMap(withoutQuestion);
+  const outcomesToCommit = isAsking ? outcomes.flatMap(withoutQuestion) : outcomes;
   const parts = outcomesToCommit.flatMap(({ part }) => part ?? []);
   const actions = mergeEventActions(outcomesToCommit.map((each) => each.actions));
   passToParent(context, actions);
@@ -52,6 +53,11 @@ async function oneByOne(agent: LlmAgent, context: InvocationContext, step: ToolC
 function effectsEvent(context: InvocationContext, callEvent: Event, actions: EventActions): Event {
   const { content: _content, ...event } = responseEvent(context, [], actions);
   return { ...event, id: effectsId(callEvent) };
+}
+
+function asks({ requestedToolConfirmations, requestedAuthConfigs, requestedInputs }: EventActions): boolean {
+  const requests = { ...requestedToolConfirmations, ...requestedAuthConfigs, ...requestedInputs };
+  return Object.keys(requests).length > 0;
 }
 
 /**

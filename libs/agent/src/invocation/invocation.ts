@@ -2,11 +2,7 @@ import type { AnsweredBy, Caller, Event, RunConfig } from '@agentmesh/protocol';
 import type { Content } from '@google/genai';
 import { type BaseAgent, runAgent } from '../base/base-agent.ts';
 import type { BaseContextCompactor } from '../base/context-compactor.ts';
-import {
-  InvocationContext,
-  type InvocationContextFields,
-  type InvocationServices,
-} from '../base/invocation-context.ts';
+import { InvocationContext, type InvocationServices } from '../base/invocation-context.ts';
 import { markIfChanged } from '../base/note-step.ts';
 import type { PluginManager } from '../base/plugin-manager.ts';
 import type { TransferPort } from '../base/transfer-port.ts';
@@ -143,24 +139,7 @@ export function runInvocation(options: InvocationOptions): AsyncGenerator<Event,
 }
 
 function contextOf(options: InvocationOptions, userContent: Content | undefined): InvocationContext {
-  const {
-    newMessage: _message,
-    committedMessage: _committed,
-    stateDelta: _delta,
-    temp: _temp,
-    customMetadata: _metadata,
-    answeredBy: _answeredBy,
-    isAsked: _isAsked,
-    isChecked: _isChecked,
-    stamp: _stamp,
-    endsWith: _endsWith,
-    ...fields
-  } = options;
-  return new InvocationContext({
-    ...(fields satisfies InvocationContextFields),
-    ...(userContent && { userContent }),
-    isDirect: true,
-  });
+  return new InvocationContext({ ...options, ...(userContent && { userContent }), isDirect: true });
 }
 
 /**
