@@ -84,7 +84,7 @@ function stepAtCalls(last: Event, context: InvocationContext): Step | undefined 
   const unanswered = unansweredCalls(asking, context);
   if (isClients(unanswered, context)) return { kind: 'done' };
   const ofClient = clientCalls(asking, unanswered, context);
-  const calls = stepAuthor(last) === context.agent.name ? callsToMake(asking, context) : [];
+  const calls = stepAuthor(last) === context.agent.name ? callsToMake(asking, unanswered, context) : [];
   const ownCalls = calls.filter((call) => !ofClient.includes(call));
   if (ownCalls.length > 0) return { kind: 'call-tools', event: asking, calls: ownCalls };
   return ofClient.length > 0 || isWaiting(asking, context) ? { kind: 'done' } : undefined;
@@ -135,11 +135,14 @@ function entryTo(asker: BaseAgent, above: BaseAgent): string {
 
 /** Returns the event with the calls that this event makes, answers or asks about. */
 function callsBehind(event: Event, { agent, session }: InvocationContext): Event | undefined {
-  const ownCalls = getFunctionCalls(event).filter(({ name }) => !isQuestionName(name));
-  if (stepAuthor(event) === agent.name && ownCalls.length > 0) return event;
+  const calls = getFunctionCalls(event);
+  const responses = getFunctionResponses(event);
+  if (calls.length + responses.length === 0) return undefined;
+  const isCalling = calls.some(({ name }) => !isQuestionName(name));
+  if (isCalling && stepAuthor(event) === agent.name) return event;
   const index = logIndex(session.events);
   const ids = [
-    ...getFunctionResponses(event).map(({ id }) => id),
+    ...responses.map(({ id }) => id),
     ...index.questionsIn(event).map(({ callId }) => callId),
   ];
   return index.lastCallOf(ids, (each) => stepAuthor(each) === agent.name);
@@ -149,8 +152,12 @@ function callsBehind(event: Event, { agent, session }: InvocationContext): Event
  * Returns the calls to run: the calls without a response that wait for nobody. A long-running call without a
  * first result counts as made when the other calls of its event have their responses.
  */
-function callsToMake(asking: Event, context: InvocationContext): FunctionCall[] {
-  const unanswered = unansweredCalls(asking, context);
+function callsToMake(
+  asking: Event,
+  unanswered: readonly FunctionCall[],
+  context: InvocationContext,
+): FunctionCall[] {
+  if (unanswered.length === 0) return [];
   const index = logIndex(context.session.events);
   const wereMade = unanswered.length < getFunctionCalls(asking).length || index.has(effectsId(asking));
   return unanswered.filter(
