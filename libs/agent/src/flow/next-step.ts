@@ -141,10 +141,7 @@ function callsBehind(event: Event, { agent, session }: InvocationContext): Event
   const isCalling = calls.some(({ name }) => !isQuestionName(name));
   if (isCalling && stepAuthor(event) === agent.name) return event;
   const index = logIndex(session.events);
-  const ids = [
-    ...responses.map(({ id }) => id),
-    ...index.questionsIn(event).map(({ callId }) => callId),
-  ];
+  const ids = [...responses.map(({ id }) => id), ...index.questionsIn(event).map(({ callId }) => callId)];
   return index.lastCallOf(ids, (each) => stepAuthor(each) === agent.name);
 }
 

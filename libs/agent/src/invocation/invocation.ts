@@ -1,11 +1,8 @@
-import type { AnsweredBy, Caller, Event, RunConfig } from '@agentmesh/protocol';
+import type { Event } from '@agentmesh/protocol';
 import type { Content } from '@google/genai';
-import { type BaseAgent, runAgent } from '../base/base-agent.ts';
-import type { BaseContextCompactor } from '../base/context-compactor.ts';
-import { InvocationContext, type InvocationServices } from '../base/invocation-context.ts';
+import { runAgent } from '../base/base-agent.ts';
+import { InvocationContext, type InvocationContextFields } from '../base/invocation-context.ts';
 import { markIfChanged } from '../base/note-step.ts';
-import type { PluginManager } from '../base/plugin-manager.ts';
-import type { TransferPort } from '../base/transfer-port.ts';
 import { keepAnswers } from '../credentials/keep-answers.ts';
 import type { WithNodeInfo } from '../events/agent-path.ts';
 import { breathe } from '../events/breathe.ts';
@@ -14,66 +11,33 @@ import { asGenerator, type Emit } from '../events/emit.ts';
 import { createEvent } from '../events/event.ts';
 import { logIndex } from '../events/log-index.ts';
 import { messageEventId } from '../events/run-ids.ts';
-import { type HeldStep, isFirstPart } from '../journal/held-step.ts';
+import { isFirstPart } from '../journal/held-step.ts';
 import { assertContinues } from '../questions/assert-continues.ts';
 import { readPlainConfirmation } from '../questions/plain-confirmation.ts';
 import { readMessage, type UserMessage } from '../questions/read-message.ts';
 import { orRefused } from '../questions/refusal.ts';
 import type { EndingCommit } from '../sessions/invocations.ts';
-import type { Session } from '../sessions/session.ts';
-import type { SessionService } from '../sessions/session-service.ts';
 import { isLastWord } from './is-last-word.ts';
-import { createMessageEvent, withRole } from './message-event.ts';
+import { createMessageEvent, type MessageOptions, withRole } from './message-event.ts';
 import { nextSpeaker } from './next-speaker.ts';
 import { type SavedMessage, saveInputBlobs } from './save-input-blobs.ts';
 import { untilAborted } from './until-aborted.ts';
 
-export interface InvocationOptions extends InvocationServices {
-  /** The root of the agents of this process that take part. */
-  agent: BaseAgent;
-  session: Session;
-  sessionService: SessionService;
-  invocationId: string;
-  /** Id of a run that continues an ended invocation with answers to its questions. */
-  resume?: string;
+/** The fields of the context that the run itself finds out. */
+type FoundFields = 'userContent' | 'observe' | 'journal' | 'flowRun' | 'isDirect';
+
+/** The agent is the root of the agents of this process that take part. */
+export interface InvocationOptions extends Omit<InvocationContextFields, FoundFields>, MessageOptions {
   /** The message; absent when the invocation continues after a transfer or a crash. */
   newMessage?: Content;
   /** The event of the message, if it was committed when the session was taken: see `plainMessageEvent`. */
   committedMessage?: Event | undefined;
-  stateDelta?: Record<string, unknown>;
   /** The `temp:` state of the invocation, keys with their prefix; default: it is read. */
   temp?: Readonly<Record<string, unknown>>;
-  /** Metadata of the user's event. */
-  customMetadata?: Record<string, unknown> | undefined;
-  /** The sender of the answers in the message; recorded in its event, under `customMetadata.answeredBy`. */
-  answeredBy?: AnsweredBy;
-  runConfig: RunConfig;
-  abortSignal?: AbortSignal;
-  transfers?: TransferPort;
-  carrier?: Readonly<Record<string, string>>;
-  /** The authenticated caller who began the run. */
-  caller?: Caller | undefined;
-  pluginManager?: PluginManager;
-  /**
-   * Branch, path and start of the journal, when a workflow agent of another process runs this agent as a
-   * step.
-   */
-  branch?: string;
-  path?: string;
-  journalStart?: number;
-  /** Set when the asking process commits the events. */
-  held?: HeldStep;
-  isUnderOwnCode?: boolean;
-  /** Number of times this work began, including this one; default 1. */
-  attempt?: number;
-  /** Returns the subject for updates of a call, by the service of a tool or by a program. Only set on a mesh. */
-  operationSubject?: (callId: string, tool?: string) => string;
   /** Set when another agent asks this agent within a call: the message then does not come from the user. */
   isAsked?: boolean;
   /** Set when the message holds an answer that was checked in the session of the calling agent. */
   isChecked?: boolean;
-  /** The app's compactors, which keep the prompts of agents short. */
-  contextCompactors?: readonly BaseContextCompactor[];
   /** Called for each event before it is committed; may add fields to the event. */
   stamp?: (event: Event) => void;
   /**
