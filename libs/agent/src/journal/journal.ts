@@ -75,7 +75,7 @@ export function turnOf(context: JournalContext): Turn {
   const { journal: range, session } = context;
   const newest = session.events.at(-1);
   // Most turns are read first behind the message that starts them.
-  const isMessage = newest?.author === 'user' && getFunctionResponses(newest).length === 0;
+  const isMessage = newest?.author === 'user' && !newest.branch && getFunctionResponses(newest).length === 0;
   if (isMessage && session.events.length > range.start && range.invocations.has(newest.invocationId))
     return { start: newest, events: [] };
   const journal = journalOf(context);
