@@ -39,13 +39,8 @@ async function callAgentCallbacks(
   const { agent, branch, invocationId, pluginManager } = context;
   const actions = createEventActions();
   const callbackContext = new Context(originOf(context), { actions });
-  const place = {
-    callback: kind,
-    context: callbackContext,
-    callbacks: [...agent[kind]],
-    params: callbackContext,
-  };
-  const content = await firstResult(pluginManager, { agent, callbackContext }, place);
+  const place = { plugins: pluginManager, agent, context: callbackContext };
+  const content = await firstResult(place, kind, { agent, callbackContext }, callbackContext);
   passToParent(context, actions);
   if (!content && !hasEffect(actions)) return undefined;
   return createEvent({

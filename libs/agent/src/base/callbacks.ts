@@ -88,58 +88,65 @@ export function asList<T>(callbacks: OneOrMore<T> | undefined): T[] {
   return Array.isArray(callbacks) ? callbacks : [callbacks];
 }
 
-/** The place of callbacks in an agent's work: their name, their context, and the tool around which they are. */
+interface Callbacks extends LlmCallbacks {
+  beforeAgentCallback?: BeforeAgentCallback;
+  afterAgentCallback?: AfterAgentCallback;
+}
+
+type Single<T> = T extends readonly (infer F)[] ? F : T;
+type CallbackOf<H extends keyof Callbacks> = Single<NonNullable<Callbacks[H]>>;
+
+/** The place of callbacks in an agent's work: the agent, their context, and the tool around which they are. */
 export interface CallbackPlace {
-  callback: keyof LlmCallbacks | 'beforeAgentCallback' | 'afterAgentCallback';
+  plugins: PluginManager | undefined;
+  agent: object;
   context: Context;
   tool?: string;
 }
 
-/** The callbacks of an agent at one place in its work, and their argument. */
-interface CallbacksAt<P, R> extends CallbackPlace {
-  callbacks: OneOrMore<(params: P) => Awaitable<R | undefined>> | undefined;
-  params: P;
-}
-
 /**
- * Calls the hooks of the plugins in order, and then the callbacks of the agent, until one of them returns a result.
- * Reports an exception of a callback to the operator and throws it. Undefined at once if there are none.
+ * Calls the hooks of this name of the plugins in order, and then the callbacks of the agent, until one of them returns
+ * a result. Reports an exception of a callback to the operator and throws it. Undefined at once if there are none.
  */
-export function firstResult<H extends CallbackPlace['callback'], P, R>(
-  plugins: PluginManager | undefined,
-  paramsOfPlugins: Parameters<BasePlugin[H]>[0],
-  place: CallbacksAt<P, R> & { callback: H },
-): Promise<R | undefined> | undefined {
-  const isHeard = plugins?.has(place.callback) || asList(place.callbacks).length > 0;
-  return isHeard ? askAll(plugins, paramsOfPlugins, place) : undefined;
+export function firstResult<H extends keyof Callbacks>(
+  place: CallbackPlace,
+  hook: H,
+  ofPlugins: Parameters<BasePlugin[H]>[0],
+  ofAgent: Parameters<CallbackOf<H>>[0],
+): ReturnType<BasePlugin[H]> | undefined {
+  const callbacks = asList(Reflect.get(place.agent, hook)) as ((params: unknown) => unknown)[];
+  if (callbacks.length === 0 && !place.plugins?.has(hook)) return undefined;
+  // The callbacks of agents have the results of the plugins' hooks.
+  return askAll(place, hook, ofPlugins, callbacks, ofAgent) as ReturnType<BasePlugin[H]>;
 }
 
-async function askAll<H extends CallbackPlace['callback'], P, R>(
-  plugins: PluginManager | undefined,
-  paramsOfPlugins: Parameters<BasePlugin[H]>[0],
-  { callbacks, params, ...place }: CallbacksAt<P, R> & { callback: H },
-): Promise<R | undefined> {
-  const replaced = await plugins?.run(place.callback, paramsOfPlugins);
-  // The hooks of plugins and the callbacks of agents have the same results.
-  if (replaced !== undefined && replaced !== null) return replaced as R;
-  for (const callback of asList(callbacks)) {
+async function askAll<H extends keyof Callbacks>(
+  place: CallbackPlace,
+  hook: H,
+  ofPlugins: Parameters<BasePlugin[H]>[0],
+  callbacks: readonly ((params: unknown) => unknown)[],
+  ofAgent: unknown,
+): Promise<unknown> {
+  const replaced = await place.plugins?.run(hook, ofPlugins);
+  if (replaced !== undefined && replaced !== null) return replaced;
+  for (const callback of callbacks) {
     try {
-      const result = await callback(params);
+      const result = await callback(ofAgent);
       if (result !== undefined && result !== null) return result;
     } catch (error) {
-      reportCallback(place, error);
+      reportCallback(place, hook, error);
       throw error;
     }
   }
   return undefined;
 }
 
-function reportCallback({ callback, context, tool }: CallbackPlace, error: unknown): void {
+function reportCallback({ context, tool }: CallbackPlace, name: keyof Callbacks, error: unknown): void {
   if (context.abortSignal?.aborted || isCallersFault(error)) return;
   const { agentName: agent, invocationId, sessionId, functionCallId: callId } = context;
   const ids = { agent, invocationId, sessionId, ...(callId !== undefined && { callId }) };
   const ofTool = tool !== undefined && { tool };
-  context.services.onFailure?.({ what: 'callback', name: callback, ...ofTool, ...ids, error });
+  context.services.onFailure?.({ what: 'callback', name, ...ofTool, ...ids, error });
 }
 
 /** A function that makes an instruction anew at every step; its return value is used unchanged. */

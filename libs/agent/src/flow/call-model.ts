@@ -50,16 +50,10 @@ export async function callModel(
   const { pluginManager } = context;
   const isHeard = agent.beforeModelCallback !== undefined || pluginManager.has('beforeModelCallback');
   const offer = isHeard ? offerOf(request) : undefined;
-  const replacement = await firstResult(
-    pluginManager,
-    { callbackContext, llmRequest: request },
-    {
-      callback: 'beforeModelCallback',
-      context: callbackContext,
-      callbacks: agent.beforeModelCallback,
-      params: { context: callbackContext, request },
-    },
-  );
+  const place = { plugins: pluginManager, agent, context: callbackContext };
+  const ofPlugins = { callbackContext, llmRequest: request };
+  const ofAgent = { context: callbackContext, request };
+  const replacement = await firstResult(place, 'beforeModelCallback', ofPlugins, ofAgent);
   const stepTools = tools.toolsDict;
   // The calls of the answer are made with the tools of the request.
   tools.toolsDict = agreeOnTools(request, offer, context.runConfig);
@@ -70,12 +64,13 @@ export async function callModel(
   };
   if (replacement) return await finish(asReplacement(replacement));
   noteRequest(request);
-  const callbacks = agent.afterModelCallback;
   const pass = async (response: LlmResponse) => {
-    const params = { context: callbackContext, response };
-    const place = { callback: 'afterModelCallback', context: callbackContext, callbacks, params } as const;
-    const ofPlugins = { callbackContext, llmResponse: response };
-    const replaced = await firstResult(pluginManager, ofPlugins, place);
+    const replaced = await firstResult(
+      place,
+      'afterModelCallback',
+      { callbackContext, llmResponse: response },
+      { context: callbackContext, response },
+    );
     await finish(replaced ? asReplacement(replaced, response.partial) : response);
   };
   const refusal = await countCall(context);
@@ -150,15 +145,12 @@ async function replaceFailure(
   const error = thrown instanceof Error ? thrown : new Error(String(thrown), { cause: thrown });
   const ids = { agent: agent.name, invocationId, sessionId: session.id };
   onFailure?.({ what: 'model', name: agent.llm.model, ...ids, error: thrown });
-  const callbacks = agent.onModelErrorCallback;
-  const place = {
-    callback: 'onModelErrorCallback',
-    context,
-    callbacks,
-    params: { context, request, error },
-  } as const;
-  const ofPlugins = { callbackContext: context, llmRequest: request, error };
-  const replacement = await firstResult(pluginManager, ofPlugins, place);
+  const replacement = await firstResult(
+    { plugins: pluginManager, agent, context },
+    'onModelErrorCallback',
+    { callbackContext: context, llmRequest: request, error },
+    { context, request, error },
+  );
   return replacement
     ? { response: asReplacement(replacement) }
     : { response: describeFailure(error), failed: true };

@@ -23,10 +23,9 @@ export async function runTool(
   context: Context,
   emit: Emit<Json>,
 ): Promise<ToolOutcome> {
-  const plugins = context.invocationContext?.pluginManager;
   const call = { tool, args, context };
   const pluginCall = { tool, toolArgs: args, toolContext: context };
-  const about = { context, tool: tool.name };
+  const place = { plugins: context.invocationContext?.pluginManager, agent, context, tool: tool.name };
   const fail = async (thrown: unknown): Promise<ToolOutcome> => {
     context.abortSignal?.throwIfAborted();
     if (thrown instanceof ReaderGone || isCredentialFailure(thrown)) throw thrown;
@@ -35,21 +34,17 @@ export async function runTool(
     // The process of a remote tool has the stack and reports the failure itself.
     if (!tool.isRemote && !isCallersFault(thrown))
       context.services.onFailure?.(failureOf(tool, context, thrown));
-    const callbacks = agent.onToolErrorCallback;
-    const place = {
-      callback: 'onToolErrorCallback',
-      ...about,
-      callbacks,
-      params: { ...call, error },
-    } as const;
-    const replacement = await firstResult(plugins, { ...pluginCall, error }, place);
+    const replacement = await firstResult(
+      place,
+      'onToolErrorCallback',
+      { ...pluginCall, error },
+      { ...call, error },
+    );
     const response = replacement ?? { error: toolErrorText(tool.name, error) };
     return { response: wellFormed(response), isLastWord: true, failed: true };
   };
   const attempt = async (): Promise<ToolOutcome> => {
-    const callbacks = agent.beforeToolCallback;
-    const place = { callback: 'beforeToolCallback', ...about, callbacks, params: call } as const;
-    const replacement = await firstResult(plugins, pluginCall, place);
+    const replacement = await firstResult(place, 'beforeToolCallback', pluginCall, call);
     if (replacement) return { response: wrapResult(replacement), isLastWord: false };
     return await workOf(tool, args, context, emit).catch(fail);
   };
@@ -58,14 +53,8 @@ export async function runTool(
   // result has ended all the same.
   if (!outcome.response && !tool.isLongRunning) return outcome;
   const response = outcome.response as Json;
-  const callbacks = agent.afterToolCallback;
-  const place = {
-    callback: 'afterToolCallback',
-    ...about,
-    callbacks,
-    params: { ...call, response },
-  } as const;
-  const replaced = await firstResult(plugins, { ...pluginCall, result: response }, place);
+  const ofPlugins = { ...pluginCall, result: response };
+  const replaced = await firstResult(place, 'afterToolCallback', ofPlugins, { ...call, response });
   await askPerson(context, tool.isRemote);
   return replaced ? { ...outcome, response: wrapResult(replaced) } : outcome;
 }
