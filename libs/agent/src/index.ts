@@ -72,7 +72,7 @@ export type { AgentToolConfig } from './agent-tool/agent-tool.ts';
 export { AgentTool } from './agent-tool/agent-tool.ts';
 export * from './base/base-tool.ts';
 export * from './base/base-toolset.ts';
-export { executeTool } from './flow/run-tool.ts';
+export { executeTool } from './flow/tool-work.ts';
 export type {
   ToolParameters,
   ToolParameters as LlmAgentSchema,

@@ -36,6 +36,7 @@ export { signInTtlMs } from './credentials/sign-in-service.ts';
 export { credentialToSave, endOf } from './credentials/validity.ts';
 export { isInPath, pathOf } from './events/agent-path.ts';
 export { deadlinePassed } from './events/deadlines.ts';
+export { asGenerator } from './events/emit.ts';
 export {
   functionCallIdPrefix,
   isResumeId,
@@ -45,7 +46,6 @@ export {
   tokensOf,
 } from './events/event.ts';
 export { deepFreeze } from './events/freeze.ts';
-export { withEmitted } from './events/interleave.ts';
 export { logIndex, noteUnread } from './events/log-index.ts';
 export { questionNames, questionOf } from './events/question.ts';
 export { isCredentialQuestion } from './events/question-id.ts';
@@ -62,11 +62,11 @@ export {
 } from './events/run-ids.ts';
 export type { StateScope } from './events/state.ts';
 export { pickScopes, scopeOf } from './events/state.ts';
-export { progressId } from './flow/call-tools.ts';
-export { endsPart, hear, heldCopy, heldSessions, heldStep, loggedSeq } from './flow/hold-step.ts';
+export { progressId } from './flow/call-events.ts';
 export { isReservedName } from './flow/next-step.ts';
-export { FirstWord, failureOf, toolErrorText } from './flow/run-tool.ts';
-export { withCredentials } from './flow/with-credentials.ts';
+export { failureOf, toolErrorText, withCredentials } from './flow/run-tool.ts';
+export { FirstWord, type ToolOutcome, workOf } from './flow/tool-work.ts';
+export { endsPart, hear, heldCopy, heldSessions, heldStep, loggedSeq } from './invocation/hold-step.ts';
 export { type InvocationOptions, runInvocation } from './invocation/invocation.ts';
 export { plainMessageEvent } from './invocation/message-event.ts';
 export { turnNeed } from './invocation/turn-need.ts';

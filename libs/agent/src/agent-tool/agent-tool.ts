@@ -14,7 +14,7 @@ import { newFunctionCallId } from '../events/event.ts';
 import { questionNames } from '../events/question.ts';
 import { pickScopes } from '../events/state.ts';
 import { LlmAgent } from '../flow/llm-agent.ts';
-import { runInvocation } from '../invocation/invocation.ts';
+import { type InvocationOptions, invoke } from '../invocation/invocation.ts';
 import { newestRun } from '../journal/journal.ts';
 import { answerToQuestion, isPassedOn } from '../questions/questions.ts';
 import { Type } from '../schema/genai.ts';
@@ -224,7 +224,8 @@ async function askHere(agent: BaseAgent, message: Content, toolContext: Context)
   const answer = answerToQuestion(session.events, toolContext);
   const { attempt } = context;
   using span = startAgentSpan(agent.name, { session, invocationId, carrier, attempt, abortSignal });
-  const events = runInvocation({
+  const forward = observe && forwardEvents(functionCallId, observe);
+  const options: InvocationOptions = {
     agent,
     session,
     sessionService,
@@ -245,10 +246,9 @@ async function askHere(agent: BaseAgent, message: Content, toolContext: Context)
     ...(context.credentialService && { credentialService: context.credentialService }),
     ...(context.signInService && { signInService: context.signInService }),
     ...(context.onFailure && { onFailure: context.onFailure }),
-  });
-  const forward = observe && forwardEvents(functionCallId, observe);
+  };
   try {
-    for await (const event of events) forward?.(event);
+    await invoke(options, async (event) => forward?.(event));
   } catch (thrown) {
     span?.fail(thrown);
     throw thrown;

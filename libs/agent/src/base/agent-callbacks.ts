@@ -21,22 +21,26 @@ function callbackEventId(
   return `${turnStart?.id ?? invocationId}/${path ?? agent.name}/${agent.name}/${when}`;
 }
 
+type AgentCallbackKind = 'beforeAgentCallback' | 'afterAgentCallback';
+
+function hasCallbacks(kind: AgentCallbackKind, { agent, pluginManager }: InvocationContext): boolean {
+  return agent[kind].length > 0 || pluginManager.has(kind);
+}
+
 /**
  * Calls the plugins, then the agent's own callbacks. Returns an event with the content that they return or
  * the state that they write.
  */
 async function callAgentCallbacks(
-  kind: 'beforeAgentCallback' | 'afterAgentCallback',
+  kind: AgentCallbackKind,
   context: InvocationContext,
   id: string,
 ): Promise<Event | undefined> {
   const { agent, branch, invocationId, pluginManager } = context;
-  if (agent[kind].length === 0 && !pluginManager.has(kind)) return undefined;
   const actions = createEventActions();
   const callbackContext = new Context(originOf(context), { actions });
-  const content =
-    (await pluginManager.run(kind, { agent, callbackContext })) ??
-    (await firstResult(agent[kind], callbackContext, { callback: kind, context: callbackContext }));
+  const place = { plugins: pluginManager, agent, context: callbackContext };
+  const content = await firstResult(place, kind, { agent, callbackContext }, callbackContext);
   passToParent(context, actions);
   if (!content && !hasEffect(actions)) return undefined;
   return createEvent({
@@ -59,6 +63,7 @@ export async function callBefore(
   if (events.some(({ author }) => turnStart?.author === 'user' || author !== turnStart?.author))
     return undefined;
   context.abortSignal?.throwIfAborted();
+  if (!hasCallbacks('beforeAgentCallback', context)) return undefined;
   const id = callbackEventId(context, turnStart, 'before');
   const event = await callAgentCallbacks('beforeAgentCallback', context, id);
   if (event?.content && context.isFiltered) noteStep(context, event, true);
@@ -76,6 +81,7 @@ export async function callAfter(
   context: InvocationContext,
   turnStart: Event | undefined,
 ): Promise<Event | undefined> {
+  if (!hasCallbacks('afterAgentCallback', context)) return undefined;
   const id = callbackEventId(context, turnStart, 'after');
   if (isWaiting(context) || logIndex(context.session.events).has(id)) return undefined;
   return await callAgentCallbacks('afterAgentCallback', context, id);

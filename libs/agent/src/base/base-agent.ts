@@ -1,12 +1,10 @@
 import { assertName, assertOptions, type Event, MeshError, type OptionNames } from '@agentmesh/protocol';
 import { stampPath } from '../events/agent-path.ts';
 import { breathe } from '../events/breathe.ts';
+import { asGenerator, drain, type Emit, ReaderGone } from '../events/emit.ts';
 import { overLimitCode } from '../events/event.ts';
-import { logIndex } from '../events/log-index.ts';
-import { noteState } from '../journal/direct-writes.ts';
-import { identify } from '../journal/heard-events.ts';
-import { isRunOver, journalOf, turnOf } from '../journal/journal.ts';
-import { setStepMark } from '../journal/step-mark.ts';
+import { isRunOver, turnOf } from '../journal/journal.ts';
+import { replay } from '../journal/replay.ts';
 import { type AgentSpan, startAgentSpan } from '../telemetry/agent-span.ts';
 import { callAfter, callBefore, isAnswered } from './agent-callbacks.ts';
 import type { BaseCodeExecutor } from './base-code-executor.ts';
@@ -33,6 +31,10 @@ export interface BaseAgentConfig {
    */
   usesArtifacts?: boolean;
 }
+
+/** The names of the framework's own ways into an agent; user code has {@link BaseAgent.runAsync}. */
+export const runAgent = Symbol('runAgent');
+export const work = Symbol('work');
 
 /** Number of times that one invocation may tell an agent that a limit is reached. */
 const mostRefusals = 10;
@@ -183,29 +185,46 @@ export abstract class BaseAgent<C extends BaseAgentConfig = BaseAgentConfig> {
    * Runs the agent in an invocation. The caller commits each event that is not partial before it asks for the
    * next event. Yields nothing when the journal shows that this run has already ended.
    */
-  async *runAsync(parent: InvocationContext): AsyncGenerator<Event, void, void> {
+  runAsync(parent: InvocationContext): AsyncGenerator<Event, void, void> {
+    return asGenerator((emit) => this.#run(parent, emit, false));
+  }
+
+  /** Does the same as {@link runAsync}, for the framework: hands the events over without a generator. */
+  [runAgent](parent: InvocationContext, emit: Emit<Event>): Promise<void> {
+    const isReplaced = this.runAsync !== BaseAgent.prototype.runAsync;
+    return isReplaced ? drain(this.runAsync(parent), emit) : this.#run(parent, emit);
+  }
+
+  /** The work of an agent without user code. The framework's own agents do it without a generator. */
+  protected [work](context: InvocationContext, emit: Emit<Event>): Promise<void> {
+    return drain(this.runAsyncImpl(context), emit);
+  }
+
+  async #run(parent: InvocationContext, emit: Emit<Event>, isDirect?: false): Promise<void> {
     const isChild = parent.agent !== this && parent.agent.orchestrates;
-    const own = this.#contextIn(parent, isChild);
+    const own = this.#contextIn(parent, isChild, isDirect);
     await breathe();
     if (isChild && isRunOver(own, parent.path)) return;
     using span = this.#startSpan(parent);
     const context = span ? own.with({ carrier: span.carrier }) : own;
+    const stamped = (event: Event) => emit(this.#stamp(context, event));
     try {
       const { start, events } = turnOf(context);
       const before = await callBefore(context, start, events);
-      if (before) yield this.#stamp(context, before);
+      if (before) await stamped(before);
       if (before?.content || isAnswered(context, start)) return;
       if (context.endInvocation) return;
-      const work = this.hasOwnCode ? this.#replay(context) : this.runAsyncImpl(context);
-      for await (const event of work) yield this.#stamp(context, event);
+      await (this.hasOwnCode
+        ? replay(this, () => this.runAsyncImpl(context), context, stamped)
+        : this[work](context, stamped));
       if (context.endInvocation || (this.orchestrates && context.isPaused)) return;
       const after = await callAfter(context, start);
-      if (after) yield this.#stamp(context, after);
+      if (after) await stamped(after);
       // Only callbacks and user code transfer the conversation without the knowledge of the agent's own work.
-      if (!after && !context.isFiltered && context.transferTo === undefined) return;
-      for await (const event of this.handOver(context)) yield this.#stamp(context, event);
+      if (after || context.isFiltered || context.transferTo !== undefined)
+        await this.handOver(context, stamped);
     } catch (thrown) {
-      span?.fail(thrown);
+      if (!(thrown instanceof ReaderGone)) span?.fail(thrown);
       throw thrown;
     }
   }
@@ -215,11 +234,18 @@ export abstract class BaseAgent<C extends BaseAgentConfig = BaseAgentConfig> {
     return parent.agent === this || this.isRemote ? undefined : startAgentSpan(this.name, parent);
   }
 
-  #contextIn(parent: InvocationContext, isChild: boolean): InvocationContext {
+  #contextIn(parent: InvocationContext, isChild: boolean, isDirect?: false): InvocationContext {
     const step = isChild ? parent.startRun(this.name) : this.orchestrates ? this.name : undefined;
     const path = [parent.path, step].filter((each) => each !== undefined).join('.') || undefined;
     const isUnderOwnCode = parent.isUnderOwnCode || this.hasOwnCode;
-    return parent.with({ agent: this, ...(path !== undefined && { path }), isUnderOwnCode });
+    const isSame = parent.agent === this && parent.path === path && parent.isUnderOwnCode === isUnderOwnCode;
+    if (isSame && isDirect !== false) return parent;
+    return parent.with({
+      agent: this,
+      ...(path !== undefined && { path }),
+      isUnderOwnCode,
+      ...(isDirect === false && { isDirect }),
+    });
   }
 
   /** Marks an event of the agent, or of an agent that it runs, as an event of this run. */
@@ -237,7 +263,10 @@ export abstract class BaseAgent<C extends BaseAgentConfig = BaseAgentConfig> {
   /** Ends the run when user code runs an agent again and again although it may call no model any more. */
   #assertEnds(context: InvocationContext, { author, errorMessage }: Event): void {
     if (author !== this.name && !this.isRemote) return;
-    if (context.countRefusal(this.name) <= mostRefusals) return;
+    const { refusals } = context.notes;
+    const count = (refusals.get(this.name) ?? 0) + 1;
+    refusals.set(this.name, count);
+    if (count <= mostRefusals) return;
     throw new MeshError(
       'failed_precondition',
       `agent ${this.name} was told ${mostRefusals} times that ${errorMessage}, and is run again: end the loop that runs it`,
@@ -248,46 +277,7 @@ export abstract class BaseAgent<C extends BaseAgentConfig = BaseAgentConfig> {
    * Runs what follows the agent's own work and callbacks: the agent to which it has transferred the
    * conversation.
    */
-  protected async *handOver(_context: InvocationContext): AsyncGenerator<Event, void, void> {}
-
-  /**
-   * Runs user code. After a crash or a pause the code runs from the start again. Events that are already in
-   * the log are not yielded again: the agent's own events, found by their number; the events of its children;
-   * and, for an LLM agent with user code, the events of its flow.
-   */
-  async *#replay(context: InvocationContext): AsyncGenerator<Event, void, void> {
-    const { path = `${this.name}/own`, invocationId, session } = context;
-    noteState(session);
-    const first = (this.orchestrates ? journalOf(context)[0]?.id : turnOf(context).start?.id) ?? invocationId;
-    const passed = new Set<string>();
-    let count = 0;
-    for await (const each of this.runAsyncImpl(context)) {
-      // Events of the log are frozen.
-      const event = Object.isFrozen(each) ? { ...each } : each;
-      event.author ||= this.name;
-      const index = logIndex(session.events);
-      const isOfLog = index.get(event.id)?.invocationId === invocationId;
-      if (!event.partial && !context.heard.has(event.id) && !isOfLog) {
-        const origin = context.heard.originOf(event);
-        if (origin && !passed.has(origin.id) && !index.has(origin.id)) identify(event, origin);
-        else {
-          count += 1;
-          this.#sign(context, event, `${first}/${path}/${count}`);
-          if (index.has(event.id)) continue;
-        }
-      }
-      passed.add(event.id);
-      yield event;
-    }
-  }
-
-  /** Gives an event of user code an id that is the same whenever the code runs again. */
-  #sign(context: InvocationContext, event: Event, id: string): void {
-    event.id = id;
-    // Without a path of this agent, a copy of another agent's event would count as a step of that agent.
-    if (context.path !== undefined) event.nodeInfo = { path: context.path };
-    if (!this.orchestrates && event.author === this.name) setStepMark(event, { isOwnCode: true });
-  }
+  protected async handOver(_context: InvocationContext, _emit: Emit<Event>): Promise<void> {}
 
   /** Exists because subclasses written for ADK define it. Nothing calls it: there are no live conversations. */
   protected runLiveImpl(_context: InvocationContext): AsyncGenerator<Event, void, void> {

@@ -1,9 +1,11 @@
 import type { OptionNames } from '@agentmesh/protocol';
 import type { Content } from '@google/genai';
 import type { LlmRequest, LlmResponse } from './base-llm.ts';
+import type { BasePlugin } from './base-plugin.ts';
 import type { BaseTool } from './base-tool.ts';
 import type { Context, ReadonlyContext } from './context.ts';
 import { isCallersFault } from './failure.ts';
+import type { PluginManager } from './plugin-manager.ts';
 
 type Awaitable<T> = T | Promise<T>;
 /** One function or several; the first function that returns a value decides. */
@@ -86,50 +88,65 @@ export function asList<T>(callbacks: OneOrMore<T> | undefined): T[] {
   return Array.isArray(callbacks) ? callbacks : [callbacks];
 }
 
-/** The place of callbacks in an agent's work: their name, their context, and the tool around which they are. */
+interface Callbacks extends LlmCallbacks {
+  beforeAgentCallback?: BeforeAgentCallback;
+  afterAgentCallback?: AfterAgentCallback;
+}
+
+type Single<T> = T extends readonly (infer F)[] ? F : T;
+type CallbackOf<H extends keyof Callbacks> = Single<NonNullable<Callbacks[H]>>;
+
+/** The place of callbacks in an agent's work: the agent, their context, and the tool around which they are. */
 export interface CallbackPlace {
-  callback: keyof LlmCallbacks | 'beforeAgentCallback' | 'afterAgentCallback';
+  plugins: PluginManager | undefined;
+  agent: object;
   context: Context;
   tool?: string;
 }
 
 /**
- * Calls the callbacks in order and returns the first result. Reports an exception of a callback to the operator
- * and throws it.
+ * Calls the hooks of this name of the plugins in order, and then the callbacks of the agent, until one of them returns
+ * a result. Reports an exception of a callback to the operator and throws it. Undefined at once if there are none.
  */
-export function firstResult<P, R>(
-  callbacks: readonly ((params: P) => Awaitable<R | undefined>)[],
-  params: P,
+export function firstResult<H extends keyof Callbacks>(
   place: CallbackPlace,
-): Promise<R | undefined> {
-  return callbacks.length === 0 ? noResult : callInOrder(callbacks, params, place);
+  hook: H,
+  ofPlugins: Parameters<BasePlugin[H]>[0],
+  ofAgent: Parameters<CallbackOf<H>>[0],
+): ReturnType<BasePlugin[H]> | undefined {
+  const callbacks = asList(Reflect.get(place.agent, hook)) as ((params: unknown) => unknown)[];
+  if (callbacks.length === 0 && !place.plugins?.has(hook)) return undefined;
+  // The callbacks of agents have the results of the plugins' hooks.
+  return askAll(place, hook, ofPlugins, callbacks, ofAgent) as ReturnType<BasePlugin[H]>;
 }
 
-const noResult = Promise.resolve(undefined);
-
-async function callInOrder<P, R>(
-  callbacks: readonly ((params: P) => Awaitable<R | undefined>)[],
-  params: P,
+async function askAll<H extends keyof Callbacks>(
   place: CallbackPlace,
-): Promise<R | undefined> {
+  hook: H,
+  ofPlugins: Parameters<BasePlugin[H]>[0],
+  callbacks: readonly ((params: unknown) => unknown)[],
+  ofAgent: unknown,
+): Promise<unknown> {
+  const replaced = await place.plugins?.run(hook, ofPlugins);
+  if (replaced !== undefined && replaced !== null) return replaced;
   for (const callback of callbacks) {
     try {
-      const result = await callback(params);
+      const result = await callback(ofAgent);
       if (result !== undefined && result !== null) return result;
     } catch (error) {
-      reportCallback(place, error);
+      reportCallback(place, hook, error);
       throw error;
     }
   }
   return undefined;
 }
 
-function reportCallback({ callback, context, tool }: CallbackPlace, error: unknown): void {
+function reportCallback({ context, tool }: CallbackPlace, name: keyof Callbacks, error: unknown): void {
   if (context.abortSignal?.aborted || isCallersFault(error)) return;
   const { agentName: agent, invocationId, sessionId, functionCallId: callId } = context;
   const ids = { agent, invocationId, sessionId, ...(callId !== undefined && { callId }) };
   const ofTool = tool !== undefined && { tool };
-  context.services.onFailure?.({ what: 'callback', name: callback, ...ofTool, ...ids, error });
+  context.services.onFailure?.({ what: 'callback', name, ...ofTool, ...ids, error });
 }
 
 /** A function that makes an instruction anew at every step; its return value is used unchanged. */

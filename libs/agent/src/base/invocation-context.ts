@@ -77,12 +77,12 @@ export interface InvocationContextFields extends InvocationServices {
    * the asking process commits the events.
    */
   held?: HeldStep;
+  /** True when the framework commits the events of the agent: no other code reads them before. */
+  isDirect?: boolean;
   /** Number of this run of the agent's flow within the turn, from 1. Subclasses may run the flow again. */
   flowRun?: number;
   /** Index in `session.events` at which the running agent's steps begin; default: the start of the journal. */
   journalStart?: number;
-  /** The actions of the calls that the agent makes in one step. Nothing of them is committed. */
-  openActions?: EventActions[];
 }
 
 /** The view of one invocation for the running agent. */
@@ -114,13 +114,14 @@ export class InvocationContext {
   readonly isUnderOwnCode: boolean;
   readonly held: HeldStep | undefined;
   readonly flowRun: number;
-  readonly openActions: EventActions[];
+  readonly #isDirect: boolean;
   readonly #fields: InvocationContextFields;
   #turn = {
     ended: false,
     runs: undefined as Map<string, number> | undefined,
     flows: 0,
     transferTo: undefined as string | undefined,
+    calls: [] as EventActions[],
   };
   #shared: { notes?: SharedNotes } = {};
 
@@ -150,8 +151,8 @@ export class InvocationContext {
     this.operationSubject = fields.operationSubject;
     this.isUnderOwnCode = fields.isUnderOwnCode ?? false;
     this.held = fields.held;
+    this.#isDirect = fields.isDirect ?? false;
     this.flowRun = fields.flowRun ?? 1;
-    this.openActions = fields.openActions ?? [];
     const journal = fields.journal ?? journalRange(fields.session.events, fields.invocationId);
     this.journal = { ...journal, start: fields.journalStart ?? journal.start };
     this.#fields = fields;
@@ -218,6 +219,11 @@ export class InvocationContext {
     return this.isUnderOwnCode || this.pluginManager.has('onEventCallback');
   }
 
+  /** Tells whether each event is in the log as the agent emitted it when the agent goes on. */
+  get isDirect(): boolean {
+    return this.#isDirect && !this.held && !this.isFiltered;
+  }
+
   /** The agent to which the running agent has transferred the conversation. */
   get transferTo(): string | undefined {
     return this.#turn.transferTo;
@@ -225,6 +231,11 @@ export class InvocationContext {
 
   set transferTo(agent: string | undefined) {
     this.#turn.transferTo = agent;
+  }
+
+  /** The actions of the calls that the agent makes in one step. Nothing of them is committed. */
+  get openActions(): EventActions[] {
+    return this.#turn.calls;
   }
 
   /** Returns the number of the next run of the agent's flow within its turn, from 1. */
@@ -235,16 +246,17 @@ export class InvocationContext {
 
   /** Records an event of an agent's flow before any other code sees it. */
   noteMade(event: Event, made: MadeEvent): void {
-    this.#notes.made.set(event.id, made);
+    this.notes.made.set(event.id, made);
     this.heard.add(event);
   }
 
   /** The events of agents as user code received them. */
   get heard(): HeardEvents {
-    return this.#notes.heard;
+    return this.notes.heard;
   }
 
-  get #notes(): SharedNotes {
+  /** The notes that all contexts of the run share. */
+  get notes(): SharedNotes {
     this.#shared.notes ??= createNotes();
     return this.#shared.notes;
   }
@@ -255,32 +267,12 @@ export class InvocationContext {
   }
 
   noteFromElsewhere(event: Event): void {
-    this.#notes.fromElsewhere.add(event.id);
+    this.notes.fromElsewhere.add(event.id);
     this.heard.add(event);
   }
 
   isFromElsewhere(eventId: string): boolean {
     return this.#shared.notes?.fromElsewhere.has(eventId) ?? false;
-  }
-
-  /** Returns the counts of the agent's equal model requests since the last event of the log that is news for it. */
-  repeatsSince(isNews: (event: Event) => boolean): Map<string, number> {
-    const { events, seq } = this.session;
-    const { requests } = this.#notes;
-    const before = requests.get(this.agent.name);
-    const added = seq - (before?.seq ?? 0);
-    const isQuiet = before && !(added > 0 && events.slice(-added).some(isNews));
-    const counts = isQuiet ? before.counts : new Map<string, number>();
-    requests.set(this.agent.name, { seq, counts });
-    return counts;
-  }
-
-  /** Counts how many times an agent was told that a limit of the invocation is reached. */
-  countRefusal(agent: string): number {
-    const { refusals } = this.#notes;
-    const count = (refusals.get(agent) ?? 0) + 1;
-    refusals.set(agent, count);
-    return count;
   }
 
   /**

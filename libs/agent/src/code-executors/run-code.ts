@@ -2,6 +2,7 @@ import type { Event } from '@agentmesh/protocol';
 import type { BaseAgent } from '../base/base-agent.ts';
 import type { BaseCodeExecutor, CodeExecutionResult } from '../base/base-code-executor.ts';
 import type { InvocationContext } from '../base/invocation-context.ts';
+import type { Emit } from '../events/emit.ts';
 import { createEvent, getFunctionCalls } from '../events/event.ts';
 import { turnOf } from '../journal/journal.ts';
 import { trailingCode } from '../journal/step-mark.ts';
@@ -34,14 +35,15 @@ function localExecutor({ codeExecutor }: BaseAgent): BaseCodeExecutor | undefine
 }
 
 /**
- * Runs the code of an event and yields its result. Code that a crash interrupted runs again, like a tool in
+ * Runs the code of an event and emits its result. Code that a crash interrupted runs again, like a tool in
  * the agent's own process.
  */
-export async function* runCode(
+export async function runCode(
   agent: BaseAgent,
   context: InvocationContext,
   { id: executionId, content }: Event,
-): AsyncGenerator<Event, void, void> {
+  emit: Emit<Event>,
+): Promise<void> {
   const executableCode = trailingCode(content);
   const executor = localExecutor(agent);
   if (!executableCode || !executor) return;
@@ -52,12 +54,13 @@ export async function* runCode(
   });
   context.abortSignal?.throwIfAborted();
   const { invocationId, branch } = context;
-  yield createEvent({
+  const event = createEvent({
     invocationId,
     author: agent.name,
     ...(branch !== undefined && { branch }),
     content: { role: 'model', parts: [{ codeExecutionResult: toPart(result) }] },
   });
+  await emit(event);
 }
 
 function toPart({ stdout, stderr, outcome }: CodeExecutionResult) {

@@ -2,23 +2,25 @@ import type { Event } from '@agentmesh/protocol';
 import type { BaseSummarizer } from '../base/context-compactor.ts';
 import { isTruncating, type SummarizingCompactor } from '../base/context-compactor.ts';
 import type { InvocationContext } from '../base/invocation-context.ts';
+import type { Emit } from '../events/emit.ts';
 import { createEvent } from '../events/event.ts';
 import { unreadBefore } from '../sessions/session.ts';
 import { compactorsFor, type PromptReader, promptHistory, scopeOf } from './prompt-view.ts';
 import { LlmSummarizer } from './summarizer.ts';
 
 /**
- * Makes the summaries that are due before a model call, each as an event. A summary that fails does not fail
+ * Makes the summaries that are due before a model call, and emits each as an event. A summary that fails does not fail
  * the turn: the prompt is built without it, and the next turn tries again.
  */
-export async function* compactContext(
+export async function compactContext(
   agent: PromptReader,
   context: InvocationContext,
-): AsyncGenerator<Event, void, void> {
+  emit: Emit<Event>,
+): Promise<void> {
   for (const compactor of compactorsFor(agent, context)) {
     if (isTruncating(compactor)) continue;
     const event = await summarize(agent, context, compactor);
-    if (event) yield event;
+    if (event) await emit(event);
   }
 }
 

@@ -117,10 +117,12 @@ export class LogIndex {
   /** Returns the events of some invocations from a position on, in order. */
   ofInvocations(invocations: Iterable<string>, from = 0): Event[] {
     const positions: number[] = [];
+    let lists = 0;
     for (const invocation of invocations) {
+      lists += 1;
       for (const at of this.#invocations.get(invocation) ?? none) if (at >= from) positions.push(at);
     }
-    positions.sort((a, b) => a - b);
+    if (lists > 1) positions.sort((a, b) => a - b);
     return this.#allAt(positions);
   }
 

@@ -3,16 +3,23 @@
  * same value when it has none. A text that was cut within a character holds one, and strict servers refuse it.
  */
 export function wellFormed<T>(value: T): T {
-  if (typeof value === 'string') return value.toWellFormed() as T;
+  return isWellFormed(value) ? value : (repaired(value) as T);
+}
+
+function isWellFormed(value: unknown): boolean {
+  if (typeof value === 'string') return value.isWellFormed();
+  if (typeof value !== 'object' || value === null) return true;
+  if (Array.isArray(value)) return value.every(isWellFormed);
+  for (const key in value)
+    if (!key.isWellFormed() || !isWellFormed((value as Record<string, unknown>)[key])) return false;
+  return true;
+}
+
+function repaired(value: unknown): unknown {
+  if (typeof value === 'string') return value.toWellFormed();
   if (typeof value !== 'object' || value === null) return value;
-  if (Array.isArray(value)) {
-    const list = value.map(wellFormed);
-    return (list.every((each, at) => Object.is(each, value[at])) ? value : list) as T;
-  }
-  const entries = Object.entries(value);
-  const clean = entries.map(([key, each]) => [key.toWellFormed(), wellFormed(each)] as const);
-  const isSame = clean.every(
-    ([key, each], at) => key === entries[at]?.[0] && Object.is(each, entries[at]?.[1]),
+  if (Array.isArray(value)) return value.map(wellFormed);
+  return Object.fromEntries(
+    Object.entries(value).map(([key, each]) => [key.toWellFormed(), wellFormed(each)]),
   );
-  return (isSame ? value : Object.fromEntries(clean)) as T;
 }

@@ -1,6 +1,7 @@
 import { type Event, type EventActions, failSpan, type RunConfig } from '@agentmesh/protocol';
+import type { FunctionCall } from '@google/genai';
 import type { LlmRequest, LlmResponse } from '../base/base-llm.ts';
-import { asList, firstResult } from '../base/callbacks.ts';
+import { firstResult } from '../base/callbacks.ts';
 import { Context } from '../base/context.ts';
 import type { InvocationContext } from '../base/invocation-context.ts';
 import { originOf } from '../base/readonly-context.ts';
@@ -8,6 +9,7 @@ import { takeCode } from '../code-executors/run-code.ts';
 import { compactContext } from '../compaction/compact-context.ts';
 import { compactorsFor } from '../compaction/prompt-view.ts';
 import { setDeadlines } from '../events/deadlines.ts';
+import type { Emit } from '../events/emit.ts';
 import {
   createEvent,
   createEventActions,
@@ -17,7 +19,7 @@ import {
 } from '../events/event.ts';
 import { hasData } from '../events/part-data.ts';
 import { isQuestionName } from '../events/question.ts';
-import { answersOf } from '../models/answers/answer.ts';
+import { readAnswer } from '../models/answers/answer.ts';
 import { problemOfArgs } from '../models/answers/call-arguments.ts';
 import { describeFailure } from '../models/http/model-failure.ts';
 import { agreeOnTools, markWithheld, offerOf } from '../prompt/request-tools.ts';
@@ -29,56 +31,52 @@ import { settleOutput } from './output.ts';
 import { noteAnswer, startModelSpan } from './spans.ts';
 
 /**
- * Calls the agent's model once and yields its answer: pieces as partial events, then the event to commit.
+ * Calls the agent's model once and emits its answer: pieces as partial events, then the event to commit.
  *
  * @param noteRequest may refuse the request by throwing
  */
-export async function* callModel(
+export async function callModel(
   agent: LlmAgent,
   context: InvocationContext,
   tools: StepTools,
   noteRequest: (request: LlmRequest) => void,
-): AsyncGenerator<Event, void, void> {
-  if (compactorsFor(agent, context).length > 0) yield* compactContext(agent, context);
+  emit: Emit<Event>,
+): Promise<void> {
+  if (compactorsFor(agent, context).length > 0) await compactContext(agent, context, emit);
   // All events of a step share the state and the actions that its callbacks write.
   const actions = createEventActions();
   const callbackContext = new Context(originOf(context), { actions });
   const request = await buildRequest(agent, context, callbackContext, tools);
-  const offer = offerOf(request);
   const { pluginManager } = context;
-  const beforeModelCallback = asList(agent.beforeModelCallback);
-  const afterModelCallback = asList(agent.afterModelCallback);
-  const replacement =
-    (await pluginManager.run('beforeModelCallback', { callbackContext, llmRequest: request })) ??
-    (await firstResult(
-      beforeModelCallback,
-      { context: callbackContext, request },
-      { callback: 'beforeModelCallback', context: callbackContext },
-    ));
+  const isHeard = agent.beforeModelCallback !== undefined || pluginManager.has('beforeModelCallback');
+  const offer = isHeard ? offerOf(request) : undefined;
+  const place = { plugins: pluginManager, agent, context: callbackContext };
+  const ofPlugins = { callbackContext, llmRequest: request };
+  const ofAgent = { context: callbackContext, request };
+  const replacement = await firstResult(place, 'beforeModelCallback', ofPlugins, ofAgent);
   const stepTools = tools.toolsDict;
   // The calls of the answer are made with the tools of the request.
   tools.toolsDict = agreeOnTools(request, offer, context.runConfig);
   const finish = (response: LlmResponse) => {
     const event = toEvent(agent, context, tools, response, actions);
     markWithheld(event, stepTools, tools.toolsDict);
-    return event;
+    return emit(event);
   };
-  if (replacement) {
-    yield finish(asReplacement(replacement));
-    return;
-  }
+  if (replacement) return await finish(asReplacement(replacement));
   noteRequest(request);
-  for await (const { response, failed } of askModel(agent, context, callbackContext, request)) {
-    const replaced =
-      !failed &&
-      ((await pluginManager.run('afterModelCallback', { callbackContext, llmResponse: response })) ??
-        (await firstResult(
-          afterModelCallback,
-          { context: callbackContext, response },
-          { callback: 'afterModelCallback', context: callbackContext },
-        )));
-    yield finish(replaced ? asReplacement(replaced, response.partial) : response);
-  }
+  const pass = async (response: LlmResponse) => {
+    const replaced = await firstResult(
+      place,
+      'afterModelCallback',
+      { callbackContext, llmResponse: response },
+      { context: callbackContext, response },
+    );
+    await finish(replaced ? asReplacement(replaced, response.partial) : response);
+  };
+  const refusal = await countCall(context);
+  if (refusal) return await finish(refusal);
+  const { response, failed } = await askModel(agent, context, callbackContext, request, pass);
+  await (failed ? finish(response) : pass(response));
 }
 
 /**
@@ -99,56 +97,63 @@ function asReplacement(response: LlmResponse, partial?: boolean): LlmResponse {
 }
 
 /**
- * Calls the model. A failure ends the agent's turn with an error event, which callbacks cannot change; the
- * run itself continues to its end.
+ * Calls the model: emits the pieces of its answer, and returns the answer. A failure ends the agent's turn with an
+ * error event, which callbacks cannot change; the run itself continues to its end.
  */
-async function* askModel(
+async function askModel(
   agent: LlmAgent,
   invocation: InvocationContext,
   context: Context,
   request: LlmRequest,
-): AsyncGenerator<{ response: LlmResponse; failed?: boolean }, void, void> {
-  const refusal = await countCall(invocation);
-  if (refusal) {
-    yield { response: refusal, failed: true };
-    return;
-  }
-  const { abortSignal, runConfig, pluginManager } = invocation;
+  emit: Emit<LlmResponse>,
+): Promise<{ response: LlmResponse; failed?: boolean }> {
+  const { abortSignal, runConfig } = invocation;
   const span = startModelSpan(invocation, request, agent.llm);
   const time = measure('agentmesh.model.duration', { agent: agent.name, model: request.model });
+  // The failure of a piece's reader is no failure of the model.
+  let failure: { thrown: unknown } | undefined;
+  const emitPiece = (piece: LlmResponse) =>
+    emit(piece).catch((thrown) => {
+      failure = { thrown };
+      throw thrown;
+    });
   try {
-    const stream = runConfig.streamingMode === 'sse';
-    for await (const response of answersOf(agent.llm, request, stream, abortSignal)) {
-      noteAnswer(span, response);
-      // The last response is the whole answer: the time of its reader does not count.
-      if (!response.partial) time.end(response.errorCode === undefined ? 'completed' : 'failed');
-      yield { response };
-    }
+    const options = { stream: runConfig.streamingMode === 'sse', signal: abortSignal };
+    const response = await readAnswer(agent.llm, request, options, emitPiece);
+    noteAnswer(span, response);
+    time.end(response.errorCode === undefined ? 'completed' : 'failed');
+    return { response };
   } catch (thrown) {
+    if (failure) throw failure.thrown;
     failSpan(span, thrown);
     abortSignal?.throwIfAborted();
     time.end('failed');
-    const error = thrown instanceof Error ? thrown : new Error(String(thrown), { cause: thrown });
-    const { invocationId, session } = invocation;
-    const ids = { agent: agent.name, invocationId, sessionId: session.id };
-    invocation.onFailure?.({ what: 'model', name: agent.llm.model, ...ids, error: thrown });
-    const replacement =
-      (await pluginManager.run('onModelErrorCallback', {
-        callbackContext: context,
-        llmRequest: request,
-        error,
-      })) ??
-      (await firstResult(
-        asList(agent.onModelErrorCallback),
-        { context, request, error },
-        { callback: 'onModelErrorCallback', context },
-      ));
-    yield replacement
-      ? { response: asReplacement(replacement) }
-      : { response: describeFailure(error), failed: true };
+    return await replaceFailure(agent, invocation, context, request, thrown);
   } finally {
     span?.end();
   }
+}
+
+/** Reports a failure of the model, and asks the callbacks for an answer in its place. */
+async function replaceFailure(
+  agent: LlmAgent,
+  { invocationId, session, onFailure, pluginManager }: InvocationContext,
+  context: Context,
+  request: LlmRequest,
+  thrown: unknown,
+): Promise<{ response: LlmResponse; failed?: boolean }> {
+  const error = thrown instanceof Error ? thrown : new Error(String(thrown), { cause: thrown });
+  const ids = { agent: agent.name, invocationId, sessionId: session.id };
+  onFailure?.({ what: 'model', name: agent.llm.model, ...ids, error: thrown });
+  const replacement = await firstResult(
+    { plugins: pluginManager, agent, context },
+    'onModelErrorCallback',
+    { callbackContext: context, llmRequest: request, error },
+    { context, request, error },
+  );
+  return replacement
+    ? { response: asReplacement(replacement) }
+    : { response: describeFailure(error), failed: true };
 }
 
 /** Counts a model call. The limits apply to the whole invocation: to all its agents, in all processes. */
@@ -175,8 +180,10 @@ function toEvent(
   actions: EventActions,
 ): Event {
   const { invocationId, branch, runConfig } = context;
+  const open: string[] = [];
   const event = createEvent({
     ...response,
+    longRunningToolIds: open,
     author: agent.name,
     invocationId,
     ...(branch !== undefined && { branch }),
@@ -185,15 +192,17 @@ function toEvent(
   if (event.partial || takeCode(agent, context, event)) return event;
   refuseUnansweredCalls(event, runConfig);
   settleOutput(agent, event);
-  // The ids of the model are always replaced: some models restart their numbering in every turn, and call ids
-  // name results and sessions.
-  for (const call of getFunctionCalls(event)) call.id = newFunctionCallId();
-  const staysOpen = (name = '') =>
-    toolsDict[name]?.isLongRunning || (runConfig.pauseOnToolCalls && !isFrameworkTool(name));
-  event.longRunningToolIds = getFunctionCalls(event).flatMap(({ id, name, args }) =>
-    id !== undefined && staysOpen(name) && problemOfArgs(args) === undefined ? [id] : [],
-  );
-  setDeadlines(event, answerDeadlines(event, toolsDict));
+  const calls = getFunctionCalls(event);
+  for (const call of calls) {
+    // The ids of the model are always replaced: some models restart their numbering in every turn, and call ids
+    // name results and sessions.
+    call.id = newFunctionCallId();
+    const { name = '', args } = call;
+    const staysOpen =
+      toolsDict[name]?.isLongRunning || (runConfig.pauseOnToolCalls && !isFrameworkTool(name));
+    if (staysOpen && problemOfArgs(args) === undefined) open.push(call.id);
+  }
+  if (open.length > 0) setDeadlines(event, answerDeadlines(event, calls, toolsDict));
   return event;
 }
 
@@ -215,12 +224,15 @@ function refuseUnansweredCalls(event: Event, { pauseOnToolCalls }: RunConfig): v
 }
 
 /** Returns the deadlines for the results of long-running calls, by call id. */
-function answerDeadlines(event: Event, toolsDict: StepTools['toolsDict']): Map<string, number> {
-  return new Map(
-    getFunctionCalls(event).flatMap(({ id, name = '' }): [string, number][] => {
-      const withinMs = toolsDict[name]?.answerWithinMs;
-      const isOpen = id !== undefined && event.longRunningToolIds?.includes(id);
-      return isOpen && withinMs !== undefined ? [[id, event.timestamp + withinMs]] : [];
-    }),
-  );
+function answerDeadlines(
+  { timestamp, longRunningToolIds = [] }: Event,
+  calls: readonly FunctionCall[],
+  toolsDict: StepTools['toolsDict'],
+): Map<string, number> {
+  const deadlines = new Map<string, number>();
+  for (const { id = '', name = '' } of calls) {
+    const withinMs = toolsDict[name]?.answerWithinMs;
+    if (withinMs !== undefined && longRunningToolIds.includes(id)) deadlines.set(id, timestamp + withinMs);
+  }
+  return deadlines;
 }

@@ -68,46 +68,32 @@ export const llmAgentOptions: OptionNames<LlmAgentConfig> = {
   codeExecutor: true,
 };
 
-type Changeable = LlmCallbacks &
-  Required<
-    Pick<
-      LlmAgentConfig,
-      | 'instruction'
-      | 'globalInstruction'
-      | 'tools'
-      | 'generateContentConfig'
-      | 'disallowTransferToParent'
-      | 'disallowTransferToPeers'
-      | 'includeContents'
-    >
-  > & { [K in 'model' | 'outputKey' | 'codeExecutor']: LlmAgentConfig[K] | undefined };
+/** The options that a program may change on an agent. */
+const changeableOptions = [
+  ...['model', 'instruction', 'globalInstruction', 'tools', 'generateContentConfig', 'outputKey'],
+  ...['disallowTransferToParent', 'disallowTransferToPeers', 'includeContents', 'codeExecutor'],
+  ...Object.keys(llmCallbackOptions),
+] as (keyof LlmAgentConfig)[];
 
-/** Returns the options that a program may have changed since it made the agent. */
-export function changeable(agent: Changeable): Partial<LlmAgentConfig> {
-  const { model, instruction, globalInstruction, tools, generateContentConfig, outputKey, codeExecutor } =
-    agent;
-  const { disallowTransferToParent, disallowTransferToPeers, includeContents } = agent;
-  return {
-    ...callbacksIn(agent),
-    ...(model !== undefined && { model }),
-    ...(outputKey !== undefined && { outputKey }),
-    ...(codeExecutor !== undefined && { codeExecutor }),
-    ...{
-      instruction,
-      globalInstruction,
-      tools: [...tools],
-      generateContentConfig: { ...generateContentConfig },
-    },
-    ...{ disallowTransferToParent, disallowTransferToPeers, includeContents },
-  };
+/** Returns the options that a program may have changed since it made the agent, as far as they are set. */
+export function changeable(
+  agent: Required<Pick<LlmAgentConfig, 'tools' | 'generateContentConfig'>>,
+): Partial<LlmAgentConfig> {
+  const { tools, generateContentConfig } = agent;
+  const own = { tools: [...tools], generateContentConfig: { ...generateContentConfig } };
+  return { ...setOptions(agent, changeableOptions), ...own };
+}
+
+/** Returns the options among these that are set. */
+function setOptions(of: object, names: readonly string[]): object {
+  return Object.fromEntries(
+    names.flatMap((name) => (Reflect.get(of, name) === undefined ? [] : [[name, Reflect.get(of, name)]])),
+  );
 }
 
 /** Returns only the callbacks that are set. */
 export function callbacksIn(callbacks: LlmCallbacks): LlmCallbacks {
-  const names = Object.keys(llmCallbackOptions) as (keyof LlmCallbacks)[];
-  return Object.fromEntries(
-    names.flatMap((name) => (callbacks[name] === undefined ? [] : [[name, callbacks[name]]])),
-  );
+  return setOptions(callbacks, Object.keys(llmCallbackOptions));
 }
 
 /** The callbacks of an agent as lists. */

@@ -1,7 +1,7 @@
 import { assertOptions, type Event, MeshError } from '@agentmesh/protocol';
 import type { GenerateContentConfig } from '@google/genai';
 import type { z } from 'zod';
-import { BaseAgent, unsupportedAgentOptions } from '../base/base-agent.ts';
+import { BaseAgent, unsupportedAgentOptions, work } from '../base/base-agent.ts';
 import type { BaseCodeExecutor } from '../base/base-code-executor.ts';
 import type { BaseLlm } from '../base/base-llm.ts';
 import type { BaseTool } from '../base/base-tool.ts';
@@ -24,12 +24,9 @@ import type { ReadonlyContext } from '../base/context.ts';
 import { assertCompactors, type BaseContextCompactor } from '../base/context-compactor.ts';
 import type { InvocationContext } from '../base/invocation-context.ts';
 import type { TransferTarget } from '../base/transfer-port.ts';
-import { breathe } from '../events/breathe.ts';
-import { createEvent } from '../events/event.ts';
-import { describeFailure, endsInvocation } from '../models/http/model-failure.ts';
+import { asGenerator, type Emit } from '../events/emit.ts';
 import { LLMRegistry } from '../models/registry.ts';
 import { isZodObject, showSchema, type ToolParameters } from '../schema/schema.ts';
-import { resolveCalledTools, resolveTools, type StepTools } from './build-request.ts';
 import {
   callbacksIn,
   callbacksOf,
@@ -39,10 +36,7 @@ import {
   llmAgentOptions,
   type ToolUnion,
 } from './llm-agent-config.ts';
-import { newBasis, nextStep } from './next-step.ts';
-import { StepMemory } from './step-memory.ts';
-import { isFirstTry, takeStep } from './take-step.ts';
-import { remoteError } from './transfer.ts';
+import { runTarget, takeSteps } from './take-steps.ts';
 
 export type { LlmAgentConfig } from './llm-agent-config.ts';
 
@@ -226,68 +220,15 @@ export class LlmAgent extends BaseAgent<LlmAgentConfig> implements LlmCallbacks 
     ];
   }
 
-  protected override async *runAsyncImpl(parent: InvocationContext): AsyncGenerator<Event, void, void> {
-    const flowRun = parent.startFlow();
-    const context = flowRun === 1 ? parent : parent.with({ flowRun });
-    const memory = new StepMemory(context);
-    let tools: StepTools | undefined;
-    let basis: string | undefined;
-    let hasStepped = false;
-    for (;;) {
-      await breathe();
-      const contexts = memory.contexts();
-      const step = nextStep(contexts.forStep, hasStepped);
-      if (step.kind === 'transfer') context.transferTo = step.to;
-      if (step.kind === 'done' || step.kind === 'transfer') return;
-      basis = newBasis(this.name, step, basis);
-      // Not earlier: after the last word nothing is left to abort.
-      context.abortSignal?.throwIfAborted();
-      const earlierTools = tools;
-      if (step.kind !== 'call-tools') tools = await resolveTools(this, context);
-      else tools ??= await resolveCalledTools(this, context, step.calls);
-      const resumed = !earlierTools && !isFirstTry(step, context);
-      hasStepped = false;
-      for await (const event of takeStep(this, step, memory, contexts, tools, resumed)) {
-        // Not after the yield: the next reader may change the event.
-        hasStepped = memory.note(event) || hasStepped;
-        yield event;
-      }
-      // All calls are pending: there is no event from which to continue.
-      if (!hasStepped || context.endInvocation) return;
-    }
+  protected override runAsyncImpl(context: InvocationContext): AsyncGenerator<Event, void, void> {
+    return asGenerator((emit) => this[work](context, emit));
   }
 
-  /**
-   * Runs the agent to which the conversation was transferred. When that agent fails, the model of this agent
-   * is not called again.
-   */
-  protected override async *handOver(context: InvocationContext): AsyncGenerator<Event, void, void> {
-    const { transfers, transferTo } = context;
-    // The after-agent callback may have transferred, too.
-    const step = nextStep(context);
-    const to = step.kind === 'transfer' ? step.to : transferTo;
-    if (to === undefined) return;
-    const inTree = this.rootAgent.findAgent(to);
-    if (!inTree || inTree.isRemote) {
-      if (!transfers) throw remoteError(to);
-      // Within a workflow, or when a caller waits for the answer, this process runs the target and continues
-      // afterwards.
-      if (context.path === undefined && transfers.handOver) return transfers.handOver(to);
-    }
-    const target = inTree ?? transfers?.remote(to);
-    if (!target) throw remoteError(to);
-    try {
-      yield* target.runAsync(context);
-    } catch (error) {
-      const isRetryable = error instanceof MeshError && error.retryable;
-      if (context.abortSignal?.aborted || isRetryable || endsInvocation(error)) throw error;
-      const { invocationId, branch } = context;
-      yield createEvent({
-        invocationId,
-        author: to,
-        ...(branch !== undefined && { branch }),
-        ...describeFailure(error),
-      });
-    }
+  protected override [work](context: InvocationContext, emit: Emit<Event>): Promise<void> {
+    return takeSteps(this, context, emit);
+  }
+
+  protected override handOver(context: InvocationContext, emit: Emit<Event>): Promise<void> {
+    return runTarget(this, context, emit);
   }
 }

@@ -10,7 +10,7 @@ import { turnOf } from '../journal/journal.ts';
 import { endsTurn, hasOpenCode, isProgress, isStep, stepAuthor, stepMarkOf } from '../journal/step-mark.ts';
 import { setModelResponseName } from '../prompt/output-schema.ts';
 import { answeredCalls } from '../questions/questions.ts';
-import { effectsId } from './call-tools.ts';
+import { effectsId } from './call-events.ts';
 import { transferToolName } from './transfer.ts';
 
 /** The next step of an agent, as the log of the invocation decides it. */
@@ -30,11 +30,16 @@ export type WorkStep = Exclude<Step, { kind: 'transfer' | 'done' }>;
  * Determines the next step from the committed events alone, so any process can continue where another process
  * stopped. Work that has its result in the log is not repeated.
  *
- * @param isUnderWay true when this run of the agent has taken a step: then only its own steps count, and copies of
- * them that user code has made are not the words of another agent
+ * @param behind id of the last step that this run of the agent has taken; undefined before the first. Behind it only
+ * the agent's own steps count: copies of them that user code has made are not the words of another agent
  */
-export function nextStep(context: InvocationContext, isUnderWay = false): Step {
-  const { agent } = context;
+export function nextStep(context: InvocationContext, behind?: string): Step {
+  const { agent, session } = context;
+  const newest = session.events.at(-1);
+  // Nothing else can have come in between: neither an answer nor a transfer.
+  if (newest && newest.id === behind && newest.actions.transferToAgent === undefined && !stepMarkOf(newest))
+    return stepAtCalls(newest, context) ?? stepBehind(newest, agent);
+  const isUnderWay = behind !== undefined;
   const { start, events } = turnOf(context);
   const speaker = handedTo(events) ?? askerOf(start, context);
   if (speaker !== undefined && speaker !== agent.name) return { kind: 'transfer', to: speaker };
@@ -79,7 +84,7 @@ function stepAtCalls(last: Event, context: InvocationContext): Step | undefined 
   const unanswered = unansweredCalls(asking, context);
   if (isClients(unanswered, context)) return { kind: 'done' };
   const ofClient = clientCalls(asking, unanswered, context);
-  const calls = stepAuthor(last) === context.agent.name ? callsToMake(asking, context) : [];
+  const calls = stepAuthor(last) === context.agent.name ? callsToMake(asking, unanswered, context) : [];
   const ownCalls = calls.filter((call) => !ofClient.includes(call));
   if (ownCalls.length > 0) return { kind: 'call-tools', event: asking, calls: ownCalls };
   return ofClient.length > 0 || isWaiting(asking, context) ? { kind: 'done' } : undefined;
@@ -130,13 +135,13 @@ function entryTo(asker: BaseAgent, above: BaseAgent): string {
 
 /** Returns the event with the calls that this event makes, answers or asks about. */
 function callsBehind(event: Event, { agent, session }: InvocationContext): Event | undefined {
-  const ownCalls = getFunctionCalls(event).filter(({ name }) => !isQuestionName(name));
-  if (stepAuthor(event) === agent.name && ownCalls.length > 0) return event;
+  const calls = getFunctionCalls(event);
+  const responses = getFunctionResponses(event);
+  if (calls.length + responses.length === 0) return undefined;
+  const isCalling = calls.some(({ name }) => !isQuestionName(name));
+  if (isCalling && stepAuthor(event) === agent.name) return event;
   const index = logIndex(session.events);
-  const ids = [
-    ...getFunctionResponses(event).map(({ id }) => id),
-    ...index.questionsIn(event).map(({ callId }) => callId),
-  ];
+  const ids = [...responses.map(({ id }) => id), ...index.questionsIn(event).map(({ callId }) => callId)];
   return index.lastCallOf(ids, (each) => stepAuthor(each) === agent.name);
 }
 
@@ -144,8 +149,12 @@ function callsBehind(event: Event, { agent, session }: InvocationContext): Event
  * Returns the calls to run: the calls without a response that wait for nobody. A long-running call without a
  * first result counts as made when the other calls of its event have their responses.
  */
-function callsToMake(asking: Event, context: InvocationContext): FunctionCall[] {
-  const unanswered = unansweredCalls(asking, context);
+function callsToMake(
+  asking: Event,
+  unanswered: readonly FunctionCall[],
+  context: InvocationContext,
+): FunctionCall[] {
+  if (unanswered.length === 0) return [];
   const index = logIndex(context.session.events);
   const wereMade = unanswered.length < getFunctionCalls(asking).length || index.has(effectsId(asking));
   return unanswered.filter(

@@ -10,6 +10,7 @@ import type { LlmAgent } from './llm-agent.ts';
  */
 export function settleOutput(agent: LlmAgent, event: Event): void {
   if (event.errorCode !== undefined) return;
+  if (!agent.outputSchema && agent.outputKey === undefined) return;
   if (agent.outputSchema) takeModelResponse(agent, event);
   const text = stringifyContent(event);
   if (!isFinalResponse(event) || text === '' || getFunctionCalls(event).length > 0) return;

@@ -4,7 +4,7 @@ import type { Attributes, Span } from '@opentelemetry/api';
 import { type BaseLlm, type LlmRequest, type LlmResponse, readContents } from '../base/base-llm.ts';
 import type { BaseTool } from '../base/base-tool.ts';
 import type { InvocationContext } from '../base/invocation-context.ts';
-import type { ToolOutcome } from './run-tool.ts';
+import type { ToolOutcome } from './tool-work.ts';
 
 type Json = Record<string, unknown>;
 

@@ -4,6 +4,7 @@ import type { InvocationContext } from '../base/invocation-context.ts';
 import { changedSince, noteStep } from '../base/note-step.ts';
 import { pathOf, stampPath } from '../events/agent-path.ts';
 import { type LogIndex, logIndex, noteUnread } from '../events/log-index.ts';
+import { insertEvents } from '../journal/insert-events.ts';
 import { endsTurn, isProgress, isStep, setStepMark, stepAuthor, stepMarkOf } from '../journal/step-mark.ts';
 import { assertNotEndless } from '../prompt/not-endless.ts';
 import { type Session, unreadBefore } from '../sessions/session.ts';
@@ -51,6 +52,7 @@ export class StepMemory {
       if (flowRun > 1) setStepMark(event, { run: flowRun });
       noteStep(this.#context, event, isNewStep ? endsTurn(agent, event) : undefined);
     }
+    if (this.#context.isDirect) return isNewStep;
     this.#yielded.push({ event: JSON.parse(toJson(event, 'the event')), at: session.events.length });
     return isNewStep;
   }
@@ -117,13 +119,9 @@ function withLog(
   without: ReadonlySet<string> = new Set(),
 ): InvocationContext {
   const { session } = context;
-  const events: Event[] = [];
-  const rest = [...more];
-  for (const [at, event] of session.events.entries()) {
-    while (rest[0] && rest[0].at <= at) events.push((rest.shift() as Yielded).event);
-    if (!without.has(event.id)) events.push(replaced.get(event.id) ?? event);
-  }
-  events.push(...rest.map(({ event }) => event));
+  const events = insertEvents(session.events, more, (event) =>
+    without.has(event.id) ? undefined : (replaced.get(event.id) ?? event),
+  );
   noteUnread(events, unreadBefore(session));
   // The state is still the state of the session: tools and callbacks write to it.
   const view: Session = Object.create(session, {

@@ -1,83 +1,43 @@
-import type { AnsweredBy, Caller, Event, RunConfig } from '@agentmesh/protocol';
+import type { Event } from '@agentmesh/protocol';
 import type { Content } from '@google/genai';
-import type { BaseAgent } from '../base/base-agent.ts';
-import type { BaseContextCompactor } from '../base/context-compactor.ts';
-import {
-  InvocationContext,
-  type InvocationContextFields,
-  type InvocationServices,
-} from '../base/invocation-context.ts';
+import { runAgent } from '../base/base-agent.ts';
+import { InvocationContext, type InvocationContextFields } from '../base/invocation-context.ts';
 import { markIfChanged } from '../base/note-step.ts';
-import type { PluginManager } from '../base/plugin-manager.ts';
-import type { TransferPort } from '../base/transfer-port.ts';
 import { keepAnswers } from '../credentials/keep-answers.ts';
 import type { WithNodeInfo } from '../events/agent-path.ts';
 import { breathe } from '../events/breathe.ts';
 import { copyJson } from '../events/copy-json.ts';
+import { asGenerator, type Emit } from '../events/emit.ts';
 import { createEvent } from '../events/event.ts';
 import { logIndex } from '../events/log-index.ts';
 import { messageEventId } from '../events/run-ids.ts';
-import { isFirstPart } from '../flow/hold-step.ts';
-import type { HeldStep } from '../journal/held-step.ts';
+import { isFirstPart } from '../journal/held-step.ts';
 import { assertContinues } from '../questions/assert-continues.ts';
 import { readPlainConfirmation } from '../questions/plain-confirmation.ts';
 import { readMessage, type UserMessage } from '../questions/read-message.ts';
 import { orRefused } from '../questions/refusal.ts';
 import type { EndingCommit } from '../sessions/invocations.ts';
-import type { Session } from '../sessions/session.ts';
-import type { SessionService } from '../sessions/session-service.ts';
 import { isLastWord } from './is-last-word.ts';
-import { createMessageEvent, withRole } from './message-event.ts';
+import { createMessageEvent, type MessageOptions, withRole } from './message-event.ts';
 import { nextSpeaker } from './next-speaker.ts';
 import { type SavedMessage, saveInputBlobs } from './save-input-blobs.ts';
 import { untilAborted } from './until-aborted.ts';
 
-export interface InvocationOptions extends InvocationServices {
-  /** The root of the agents of this process that take part. */
-  agent: BaseAgent;
-  session: Session;
-  sessionService: SessionService;
-  invocationId: string;
-  /** Id of a run that continues an ended invocation with answers to its questions. */
-  resume?: string;
+/** The fields of the context that the run itself finds out. */
+type FoundFields = 'userContent' | 'observe' | 'journal' | 'flowRun' | 'isDirect';
+
+/** The agent is the root of the agents of this process that take part. */
+export interface InvocationOptions extends Omit<InvocationContextFields, FoundFields>, MessageOptions {
   /** The message; absent when the invocation continues after a transfer or a crash. */
   newMessage?: Content;
   /** The event of the message, if it was committed when the session was taken: see `plainMessageEvent`. */
   committedMessage?: Event | undefined;
-  stateDelta?: Record<string, unknown>;
   /** The `temp:` state of the invocation, keys with their prefix; default: it is read. */
   temp?: Readonly<Record<string, unknown>>;
-  /** Metadata of the user's event. */
-  customMetadata?: Record<string, unknown> | undefined;
-  /** The sender of the answers in the message; recorded in its event, under `customMetadata.answeredBy`. */
-  answeredBy?: AnsweredBy;
-  runConfig: RunConfig;
-  abortSignal?: AbortSignal;
-  transfers?: TransferPort;
-  carrier?: Readonly<Record<string, string>>;
-  /** The authenticated caller who began the run. */
-  caller?: Caller | undefined;
-  pluginManager?: PluginManager;
-  /**
-   * Branch, path and start of the journal, when a workflow agent of another process runs this agent as a
-   * step.
-   */
-  branch?: string;
-  path?: string;
-  journalStart?: number;
-  /** Set when the asking process commits the events. */
-  held?: HeldStep;
-  isUnderOwnCode?: boolean;
-  /** Number of times this work began, including this one; default 1. */
-  attempt?: number;
-  /** Returns the subject for updates of a call, by the service of a tool or by a program. Only set on a mesh. */
-  operationSubject?: (callId: string, tool?: string) => string;
   /** Set when another agent asks this agent within a call: the message then does not come from the user. */
   isAsked?: boolean;
   /** Set when the message holds an answer that was checked in the session of the calling agent. */
   isChecked?: boolean;
-  /** The app's compactors, which keep the prompts of agents short. */
-  contextCompactors?: readonly BaseContextCompactor[];
   /** Called for each event before it is committed; may add fields to the event. */
   stamp?: (event: Event) => void;
   /**
@@ -88,72 +48,62 @@ export interface InvocationOptions extends InvocationServices {
 }
 
 /**
- * Runs an invocation; the loop is the same in one process and on the mesh. The loop lets the agent work until
- * it yields an event, commits the event, passes the event on, and only then lets the agent continue. A new
- * run with the same session and invocation id continues from the committed events.
+ * Runs an invocation, the same in one process and on the mesh: commits each event of the agent, hands it over to
+ * `emit`, and only then lets the agent continue. A new run with the same session and invocation id continues from the
+ * committed events.
  *
- * Yields every committed event, including the user's message, and partial events.
+ * Emits every committed event, including the user's message, and partial events.
  *
  * @throws MeshError for a refused message, before anything is committed: as {@link readMessage}, and marked
  * ({@link isRefused})
  */
-export async function* runInvocation(options: InvocationOptions): AsyncGenerator<Event, void, void> {
+export async function invoke(options: InvocationOptions, emit: Emit<Event>): Promise<void> {
   const { agent, session, sessionService, invocationId, newMessage, stamp, endsWith } = options;
-  const commit = async (event: Event, end?: EndingCommit): Promise<Event> => {
+  const commit = async (event: Event, end?: EndingCommit): Promise<void> => {
     stamp?.(event);
-    return event.partial ? event : await sessionService.appendEvent({ session, event, ...(end && { end }) });
+    const isKept = !event.partial;
+    await emit(isKept ? await sessionService.appendEvent({ session, event, ...(end && { end }) }) : event);
   };
   const ref = { appName: session.appName, userId: session.userId, sessionId: session.id, invocationId };
   Object.assign(session.state, options.temp ?? (await sessionService.invocations.get(ref)).temp);
-  if (options.committedMessage) yield options.committedMessage;
+  if (options.committedMessage) await emit(options.committedMessage);
   else if (newMessage && !logIndex(session.events).has(messageEventId(options, session.id))) {
     options.abortSignal?.throwIfAborted();
     const message = await orRefused(() => readRunMessage(options, newMessage));
     const event = await messageEvent(options, message);
     await keepAnswers(options.signInService, ref, message.credentials);
-    yield await commit(event);
+    await commit(event);
   }
   const ownEvents = logIndex(session.events).ofInvocation(invocationId);
   const userEvent = ownEvents.findLast(({ author }) => author === 'user');
   const context = contextOf(options, copyJson(userEvent?.content) ?? newMessage);
-  const { pluginManager } = context;
+  const { pluginManager, abortSignal } = context;
   const isBegun = options.held !== undefined && !isFirstPart(options.held);
   const replacement = isBegun ? replacementEvent(context) : await askForReplacement(context);
   if (replacement) {
-    if (!isBegun) yield await commit(replacement);
+    if (!isBegun) await commit(replacement);
   } else {
     // A step of a workflow of another process runs directly: that workflow has chosen the agent from the
     // journal.
     const speaker = options.path === undefined ? nextSpeaker(agent, session, invocationId) : agent;
-    const events = speaker.runAsync(context);
-    for await (const event of untilAborted(events, context.abortSignal)) {
-      const committable = await passPlugins(context, event);
+    const pass = async (event: Event) => {
+      const committable = pluginManager.has('onEventCallback') ? await applyPlugins(context, event) : event;
       markIfChanged(context, committable);
-      yield await commit(committable, isLastWord(context, speaker, committable) ? endsWith?.() : undefined);
+      await commit(committable, isLastWord(context, speaker, committable) ? endsWith?.() : undefined);
       await breathe();
-    }
+    };
+    await untilAborted(abortSignal, pass, (send) => speaker[runAgent](context, send));
   }
   await pluginManager.run('afterRunCallback', { invocationContext: context });
 }
 
+/** Does the same as {@link invoke}, and yields the events. */
+export function runInvocation(options: InvocationOptions): AsyncGenerator<Event, void, void> {
+  return asGenerator((emit) => invoke(options, emit));
+}
+
 function contextOf(options: InvocationOptions, userContent: Content | undefined): InvocationContext {
-  const {
-    newMessage: _message,
-    committedMessage: _committed,
-    stateDelta: _delta,
-    temp: _temp,
-    customMetadata: _metadata,
-    answeredBy: _answeredBy,
-    isAsked: _isAsked,
-    isChecked: _isChecked,
-    stamp: _stamp,
-    endsWith: _endsWith,
-    ...fields
-  } = options;
-  return new InvocationContext({
-    ...(fields satisfies InvocationContextFields),
-    ...(userContent && { userContent }),
-  });
+  return new InvocationContext({ ...options, ...(userContent && { userContent }), isDirect: true });
 }
 
 /**
@@ -208,10 +158,6 @@ async function askForReplacement(context: InvocationContext): Promise<Event | un
   const id = replacementId(context);
   const content = await pluginManager.run('beforeRunCallback', { invocationContext: context });
   return content && createEvent({ id, invocationId, author: 'model', content });
-}
-
-function passPlugins(context: InvocationContext, event: Event): Event | Promise<Event> {
-  return context.pluginManager.has('onEventCallback') ? applyPlugins(context, event) : event;
 }
 
 /**

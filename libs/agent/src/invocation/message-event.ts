@@ -9,9 +9,12 @@ import type { SavedMessage } from './save-input-blobs.ts';
 /** The things that the event of a message says beside the message. */
 export interface MessageOptions {
   invocationId: string;
+  /** Id of a run that continues an ended invocation with answers to its questions. */
   resume?: string;
   stateDelta?: Record<string, unknown>;
+  /** Metadata of the user's event. */
   customMetadata?: Record<string, unknown> | undefined;
+  /** The sender of the answers in the message; recorded in its event, under `customMetadata.answeredBy`. */
   answeredBy?: AnsweredBy;
   caller?: Caller | undefined;
   runConfig: RunConfig;

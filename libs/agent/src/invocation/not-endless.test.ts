@@ -7,7 +7,7 @@ import { InvocationContext } from '../base/invocation-context.ts';
 import { createEvent } from '../events/event.ts';
 import { LlmAgent } from '../flow/llm-agent.ts';
 import { newBasis } from '../flow/next-step.ts';
-import { FirstWord } from '../flow/run-tool.ts';
+import { FirstWord } from '../flow/tool-work.ts';
 import { brief, callsTo, chat, OwnLlm, says } from '../harness.fixture.ts';
 import { InMemorySessionService } from '../sessions/in-memory/session-service.ts';
 import { FunctionTool } from '../tools/function-tool.ts';

@@ -7,7 +7,7 @@ import { BaseTool, type RunToolRequest } from '../base/base-tool.ts';
 import { InvocationContext } from '../base/invocation-context.ts';
 import { createEvent, getFunctionCalls, getFunctionResponses } from '../events/event.ts';
 import { LlmAgent, type LlmAgentConfig } from '../flow/llm-agent.ts';
-import { FirstWord } from '../flow/run-tool.ts';
+import { FirstWord } from '../flow/tool-work.ts';
 import { InMemoryRunner } from '../runner/runner.ts';
 import { InMemorySessionService } from '../sessions/in-memory/session-service.ts';
 import { LoopAgent } from '../workflow/loop-agent.ts';

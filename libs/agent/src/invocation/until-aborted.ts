@@ -1,67 +1,53 @@
-import type { Event } from '@agentmesh/protocol';
 import { endingMs } from '../events/breathe.ts';
+import { type Emit, ReaderGone } from '../events/emit.ts';
 
 /**
- * Yields the events of an agent until the signal is aborted. User code that ignores the signal, or never
- * settles, must not block the run. Its later events are dropped. An abort that comes after the agent's last
- * event changes nothing: the run has ended.
+ * Lets an agent work until it ends, its events cannot go on, or the signal is aborted. User code that ignores the
+ * signal, or never settles, must not block the run: after an abort it gets {@link endingMs} outside of commits, and its
+ * later events are dropped. An abort that comes after the agent's last event changes nothing: the run has ended.
  *
- * @throws the reason of the signal
+ * @throws the error of `emit`, or the reason of the signal
  */
-export function untilAborted(
-  events: AsyncGenerator<Event, void, void>,
+export async function untilAborted<T>(
   signal: AbortSignal | undefined,
-): AsyncGenerator<Event, void, void> {
-  return signal ? abortable(events, signal) : events;
-}
-
-async function* abortable(
-  events: AsyncGenerator<Event, void, void>,
-  signal: AbortSignal,
-): AsyncGenerator<Event, void, void> {
-  let isOver = false;
-  try {
-    for (;;) {
-      const step = await orAborted(events.next(), signal);
-      isOver = step.done === true;
-      if (step.done) return;
-      yield step.value;
-    }
-  } finally {
-    if (!isOver) {
-      const end = events.return().catch(() => {});
-      // A generator that hangs would never end, so nobody waits for it after an abort.
-      if (!signal.aborted) await end;
-    }
-  }
-}
-
-/**
- * Waits for the next step of an agent. After an abort the only step that counts is the end.
- *
- * @throws the reason of the signal
- */
-async function orAborted(
-  next: Promise<IteratorResult<Event, void>>,
-  signal: AbortSignal,
-): Promise<IteratorResult<Event, void>> {
-  // Nobody reads a promise that settles after the abort.
-  next.catch(() => {});
-  const { promise: tooLate, resolve } = Promise.withResolvers<undefined>();
+  emit: Emit<T>,
+  work: (emit: Emit<T>) => Promise<void>,
+): Promise<void> {
+  let failure: { thrown: unknown } | undefined;
+  let isEmitting = false;
   let timer: NodeJS.Timeout | undefined;
+  const { promise: tooLate, resolve } = Promise.withResolvers<void>();
   const onAbort = () => {
-    timer = setTimeout(resolve, endingMs, undefined);
+    if (!isEmitting) timer ??= setTimeout(resolve, endingMs);
   };
-  signal.addEventListener('abort', onAbort, { once: true });
-  if (signal.aborted) onAbort();
+  const emitOrEnd: Emit<T> = async (value) => {
+    if (signal?.aborted) failure ??= { thrown: signal.reason };
+    if (failure) throw new ReaderGone(failure.thrown);
+    isEmitting = true;
+    try {
+      await emit(value);
+    } catch (thrown) {
+      failure = { thrown };
+      throw new ReaderGone(thrown);
+    } finally {
+      isEmitting = false;
+      if (signal?.aborted) onAbort();
+    }
+  };
+  signal?.addEventListener('abort', onAbort, { once: true });
+  if (signal?.aborted) onAbort();
+  const isOver = { ended: false };
   try {
-    const step = await Promise.race([next, tooLate]);
-    if (signal.aborted && !step?.done) throw signal.reason;
-    return step as IteratorResult<Event, void>;
-  } catch (error) {
-    throw signal.aborted ? signal.reason : error;
+    const working = work(emitOrEnd).then(() => {
+      isOver.ended = true;
+    });
+    await (signal ? Promise.race([working, tooLate]) : working);
+  } catch (thrown) {
+    throw failure ? failure.thrown : signal?.aborted ? signal.reason : thrown;
   } finally {
-    signal.removeEventListener('abort', onAbort);
+    signal?.removeEventListener('abort', onAbort);
     clearTimeout(timer);
   }
+  if (failure) throw failure.thrown;
+  if (!isOver.ended) throw signal?.reason;
 }

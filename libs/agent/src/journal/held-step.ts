@@ -23,3 +23,11 @@ export interface HeldStep {
   /** State that uncommitted events, and user code without an event, have written. */
   state: Record<string, unknown>;
 }
+
+/**
+ * Tells whether the request is the first request for the step. Work that began before the first request was
+ * interrupted by a crash.
+ */
+export function isFirstPart({ part }: HeldStep): boolean {
+  return part.slice(1).every((request) => request === 0);
+}

@@ -72,6 +72,12 @@ export interface Turn {
 }
 
 export function turnOf(context: JournalContext): Turn {
+  const { journal: range, session } = context;
+  const newest = session.events.at(-1);
+  // Most turns are read first behind the message that starts them.
+  const isMessage = newest?.author === 'user' && !newest.branch && getFunctionResponses(newest).length === 0;
+  if (isMessage && session.events.length > range.start && range.invocations.has(newest.invocationId))
+    return { start: newest, events: [] };
   const journal = journalOf(context);
   const at = journal.findLastIndex(
     ({ author, actions }) => author === 'user' || actions.transferToAgent === context.agent.name,

@@ -1,7 +1,8 @@
 import { assertOptions, type OptionNames } from '@agentmesh/protocol';
 import { assertStream, BaseLlm, type LlmRequest, type LlmResponse } from '../base/base-llm.ts';
+import { asGenerator } from '../events/emit.ts';
 import { saysSomething } from '../events/part-data.ts';
-import { answersOf } from './answers/answer.ts';
+import { readAnswer } from './answers/answer.ts';
 import { byKey, type Router, Routes, type RoutingErrorContext } from './routing.ts';
 
 /** A function that selects the next model, from the request and the failures so far. */
@@ -67,7 +68,10 @@ export class RoutedLlm extends BaseLlm {
         return;
       }
       const { key, item } = chosen;
-      const answers = answersOf(item, { ...request, model: item.model }, stream, abortSignal);
+      const options = { stream, signal: abortSignal };
+      const answers = asGenerator<LlmResponse, void>(async (emit) =>
+        emit(await readAnswer(item, { ...request, model: item.model }, options, emit)),
+      );
       const outcome = yield* untilFailure(answers, abortSignal);
       if (!outcome) return;
       failedKeys.add(key);

@@ -21,9 +21,8 @@ export function assertNotEndless(
   request: LlmRequest,
   before: LlmRequest | undefined,
 ): void {
-  const { branch, agent } = context;
-  const { name } = agent;
-  const repeats = context.repeatsSince((event) => isOnBranch(event.branch, branch) && isNews(event));
+  const { name } = context.agent;
+  const repeats = repeatsSinceNews(context);
   // The first request since the last event needs no comparison: a long conversation takes time to serialize.
   if (repeats.size === 0) return void repeats.set('', 0);
   if (before && isSame(request, before)) {
@@ -40,6 +39,18 @@ export function assertNotEndless(
     'failed_precondition',
     `agent ${name} has sent the same request to its model ${mostRepeats} times, and the session has no new event: end the loop that runs it`,
   );
+}
+
+/** Returns the counts of the agent's equal requests since the last event of the log that is news for it. */
+function repeatsSinceNews({ agent, branch, session, notes }: InvocationContext): Map<string, number> {
+  const { events, seq } = session;
+  const before = notes.requests.get(agent.name);
+  const added = before ? seq - before.seq : 0;
+  const hasNews =
+    added > 0 && events.slice(-added).some((event) => isOnBranch(event.branch, branch) && isNews(event));
+  const counts = before && !hasNews ? before.counts : new Map<string, number>();
+  notes.requests.set(agent.name, { seq, counts });
+  return counts;
 }
 
 /** Tells whether an event says anything. User code may have emptied it. */

@@ -23,14 +23,16 @@ export function offerOf({ toolsDict, config }: LlmRequest): Offer {
  * `toolsDict` decides. A callback may also remove a tool by its declaration. Declarations without a tool are left to
  * a client that makes the calls.
  *
- * @param before the offer before the callbacks
+ * @param offer the offer before the callbacks; undefined when none was called
  */
 export function agreeOnTools(
   { toolsDict, config }: LlmRequest,
-  before: Offer,
+  offer: Offer | undefined,
   { pauseOnToolCalls }: RunConfig,
 ): ToolsDict {
   const declared = namesIn(config.tools as Tool[]);
+  if (!offer && [...declared].every((name) => name in toolsDict)) return asDict(toolsDict);
+  const before = offer ?? { toolsDict, declared };
   const isRemoved = (name: string) => before.declared.has(name) && !declared.has(name);
   const isNew = (name: string, tool: BaseTool) => before.toolsDict[name] !== tool;
   const kept = Object.entries(toolsDict).filter(([name, tool]) => isNew(name, tool) || !isRemoved(name));

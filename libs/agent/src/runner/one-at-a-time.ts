@@ -13,18 +13,17 @@ const within = new AsyncLocalStorage<readonly Place[]>();
 const lines = new WeakMap<object, Map<string, Promise<void>>>();
 
 /**
- * Runs the generator of `start` after all earlier generators with the same key have ended. The generator also
- * ends when the consumer stops.
+ * Does the work after all earlier work with the same key has ended, unless the signal is aborted before.
  *
- * @throws MeshError `failed_precondition` when it is called within a run with the same key, because it would
+ * @throws MeshError `failed_precondition` when it is called within work with the same key, because it would
  * wait for itself
  */
-export async function* oneAtATime<T>(
+export async function oneAtATime(
   owner: object,
   key: string,
   signal: AbortSignal | undefined,
-  start: () => AsyncGenerator<T, void, void>,
-): AsyncGenerator<T, void, void> {
+  work: () => Promise<void>,
+): Promise<void> {
   const held = within.getStore() ?? [];
   if (held.some((place) => place.owner === owner && place.key === key)) {
     throw new MeshError(
@@ -41,21 +40,7 @@ export async function* oneAtATime<T>(
   line.set(key, last);
   try {
     if (previous) await unlessAborted(previous, signal).catch(() => {});
-    if (signal?.aborted) return;
-    const inside = [...held, { owner, key }];
-    const work = start();
-    const next = () => work.next();
-    let isOver = false;
-    try {
-      for (;;) {
-        const step = await within.run(inside, next);
-        isOver = step.done === true;
-        if (step.done) return;
-        yield step.value;
-      }
-    } finally {
-      if (!isOver) await work.return();
-    }
+    if (!signal?.aborted) await within.run([...held, { owner, key }], work);
   } finally {
     leave();
     if (line.get(key) === last) line.delete(key);

@@ -1,20 +1,19 @@
-import { type AnsweredBy, assertOptions, type Event, MeshError, type OptionNames } from '@agentmesh/protocol';
-import type { Content } from '@google/genai';
+import { assertOptions, type Event, MeshError } from '@agentmesh/protocol';
 import type { ArtifactService } from '../artifacts/artifact-service.ts';
 import { InMemoryArtifactService } from '../artifacts/in-memory-artifact-service.ts';
 import type { BaseAgent } from '../base/base-agent.ts';
-import type { BasePlugin } from '../base/base-plugin.ts';
 import type { BaseContextCompactor } from '../base/context-compactor.ts';
 import { type OnFailure, printFailure } from '../base/failure.ts';
-import { type InvocationServices, invocationServiceNames } from '../base/invocation-context.ts';
+import type { InvocationServices } from '../base/invocation-context.ts';
 import { PluginManager } from '../base/plugin-manager.ts';
-import { compactorsOf, type EventsCompactionConfig } from '../compaction/events-compaction-config.ts';
+import { compactorsOf } from '../compaction/events-compaction-config.ts';
 import type { CredentialService } from '../credentials/credential-service.ts';
 import { InMemoryCredentialService } from '../credentials/in-memory-credential-service.ts';
 import { InMemorySignInService } from '../credentials/in-memory-sign-in-service.ts';
 import type { SignInService } from '../credentials/sign-in-service.ts';
+import { asGenerator, type Emit, ReaderGone } from '../events/emit.ts';
 import { newInvocationId, newResumeId } from '../events/event.ts';
-import { runInvocation } from '../invocation/invocation.ts';
+import { type InvocationOptions, invoke } from '../invocation/invocation.ts';
 import { turnNeed } from '../invocation/turn-need.ts';
 import { InMemoryMemoryService } from '../memory/in-memory-memory-service.ts';
 import type { BaseMemoryService } from '../memory/memory-service.ts';
@@ -25,70 +24,28 @@ import { noSession } from '../sessions/session-errors.ts';
 import { rewindSession } from '../sessions/session-history.ts';
 import type { SessionService } from '../sessions/session-service.ts';
 import { startAgentSpan } from '../telemetry/agent-span.ts';
-import { type App, assertResumability, notResumable, type ResumabilityConfig } from './app.ts';
+import { assertResumability, notResumable, type ResumabilityConfig } from './app.ts';
 import { closeToolsets } from './close-toolsets.ts';
 import { oneAtATime } from './one-at-a-time.ts';
-import { type RunConfig, readRunConfig } from './run-config.ts';
+import { readRunConfig } from './run-config.ts';
+import {
+  type EphemeralRunRequest,
+  ephemeralOptions,
+  type InMemoryRunnerConfig,
+  type RunnerConfig,
+  type RunRequest,
+  rootOptions,
+  runnerOptions,
+  runOptions,
+} from './runner-options.ts';
 
-/** An app, or its name and root agent. */
-export interface RunnerRoot {
-  app?: App;
-  appName?: string;
-  agent?: BaseAgent;
-  /** Plugins beside the app's plugins. */
-  plugins?: BasePlugin[];
-  /** See {@link ResumabilityConfig}. */
-  resumabilityConfig?: ResumabilityConfig;
-  /** The way to keep prompts short; default: the app's way. */
-  eventsCompactionConfig?: EventsCompactionConfig;
-}
-
-export interface RunnerConfig extends RunnerRoot, InvocationServices {
-  sessionService: SessionService;
-}
-
-export interface EphemeralRunRequest {
-  userId: string;
-  newMessage: Content;
-  /** State that is written with the user's message; `temp:` keys last for this invocation. */
-  stateDelta?: Record<string, unknown>;
-  runConfig?: RunConfig;
-  abortSignal?: AbortSignal;
-  /** Metadata of the user's event. */
-  customMetadata?: Record<string, unknown>;
-  /** The person who gives the answers in the message, and the person's roles. */
-  answeredBy?: AnsweredBy;
-}
-
-export interface RunRequest extends EphemeralRunRequest {
-  sessionId: string;
-  /**
-   * The invocation that the message answers: it continues under this id. Only for resumable apps; default: a
-   * new invocation.
-   */
-  invocationId?: string;
-}
-
-const rootOptions: OptionNames<InMemoryRunnerConfig> = {
-  ...invocationServiceNames,
-  app: true,
-  appName: true,
-  agent: true,
-  plugins: true,
-  resumabilityConfig: true,
-  eventsCompactionConfig: true,
-};
-const runnerOptions: OptionNames<RunnerConfig> = { ...rootOptions, sessionService: true };
-const ephemeralOptions: OptionNames<EphemeralRunRequest> = {
-  userId: true,
-  newMessage: true,
-  stateDelta: true,
-  runConfig: true,
-  abortSignal: true,
-  customMetadata: true,
-  answeredBy: true,
-};
-const runOptions: OptionNames<RunRequest> = { ...ephemeralOptions, sessionId: true, invocationId: true };
+export type {
+  EphemeralRunRequest,
+  InMemoryRunnerConfig,
+  RunnerConfig,
+  RunnerRoot,
+  RunRequest,
+} from './runner-options.ts';
 
 /** Memory for the events of sessions that are cached between turns, in bytes. */
 const cacheBytes = 256 * 1024 * 1024;
@@ -151,10 +108,12 @@ export class Runner {
   runAsync(request: RunRequest): AsyncGenerator<Event, void, void> {
     const { userId, sessionId, abortSignal } = request;
     const key = JSON.stringify([this.appName, userId, sessionId]);
-    return oneAtATime(this.sessionService, key, abortSignal, () => this.#run(request));
+    return asGenerator((emit) =>
+      oneAtATime(this.sessionService, key, abortSignal, () => this.#run(request, emit)),
+    );
   }
 
-  async *#run(request: RunRequest): AsyncGenerator<Event, void, void> {
+  async #run(request: RunRequest, emit: Emit<Event>): Promise<void> {
     assertOptions('runAsync', request, runOptions);
     const { userId, sessionId, runConfig, invocationId: continuedId, ...rest } = request;
     const { appName, agent, sessionService, pluginManager } = this;
@@ -174,7 +133,7 @@ export class Runner {
     const { abortSignal } = request;
     using span = startAgentSpan(agent.name, { session, ...run, carrier: {}, attempt: 1, abortSignal });
     try {
-      for await (const event of runInvocation({
+      const options: InvocationOptions = {
         agent,
         session,
         sessionService,
@@ -187,12 +146,14 @@ export class Runner {
         ...rest,
         ...(span && { carrier: span.carrier }),
         ...this.#services(),
-      })) {
-        if (event.author !== 'user') yield event;
-      }
+      };
+      await invoke(options, async (event) => {
+        if (event.author !== 'user') await emit(event);
+      });
       end = { status: 'completed' };
       this.#sessionCache.keep(session);
     } catch (error) {
+      if (error instanceof ReaderGone) throw error;
       const isAborted = abortSignal?.aborted === true;
       span?.fail(error);
       const failure = isAborted ? aborted : MeshError.from(error, `agent ${agent.name} failed`).toWire();
@@ -252,8 +213,6 @@ const stoppedReading = {
   message: 'the caller stopped reading before the end of the run',
 };
 const aborted = { code: 'cancelled', message: 'the run was aborted' };
-
-export interface InMemoryRunnerConfig extends RunnerRoot, InvocationServices {}
 
 /** A runner that keeps everything in memory, except for services that it is given. It needs no server. */
 export class InMemoryRunner extends Runner {

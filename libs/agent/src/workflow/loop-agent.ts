@@ -3,10 +3,13 @@ import {
   BaseAgent,
   type BaseAgentConfig,
   baseAgentOptions,
+  runAgent,
   unsupportedAgentOptions,
+  work,
 } from '../base/base-agent.ts';
 import type { InvocationContext } from '../base/invocation-context.ts';
 import { assertWanted } from '../events/breathe.ts';
+import { asGenerator, type Emit } from '../events/emit.ts';
 import { eventsOfRun } from '../journal/journal.ts';
 
 export interface LoopAgentConfig extends BaseAgentConfig {
@@ -40,17 +43,21 @@ export class LoopAgent extends BaseAgent<LoopAgentConfig> {
     return this.isReplaced(LoopAgent);
   }
 
-  protected override async *runAsyncImpl(context: InvocationContext): AsyncGenerator<Event, void, void> {
+  protected override runAsyncImpl(context: InvocationContext): AsyncGenerator<Event, void, void> {
+    return asGenerator((emit) => this[work](context, emit));
+  }
+
+  protected override async [work](context: InvocationContext, emit: Emit<Event>): Promise<void> {
     for (let round = 1; round <= this.maxIterations; round += 1) {
       // Timers and signals must run even if the sub-agents neither wait nor yield anything.
       await new Promise((resolve) => setImmediate(resolve));
       assertWanted(context.abortSignal);
       for (const child of this.subAgents) {
         let escalated = false;
-        for await (const event of child.runAsync(context)) {
+        await child[runAgent](context, (event) => {
           escalated ||= event.actions.escalate === true;
-          yield event;
-        }
+          return emit(event);
+        });
         if (context.hasPaused(child)) return;
         // A run that had ended before a crash yields nothing again; its events are in the log.
         if (escalated || eventsOfRun(context, child.name, round).some(({ actions }) => actions.escalate))

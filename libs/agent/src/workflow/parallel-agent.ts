@@ -3,10 +3,12 @@ import {
   BaseAgent,
   type BaseAgentConfig,
   baseAgentOptions,
+  runAgent,
   unsupportedAgentOptions,
+  work,
 } from '../base/base-agent.ts';
 import type { InvocationContext } from '../base/invocation-context.ts';
-import { interleave } from '../events/interleave.ts';
+import { asGenerator, atOnce, type Emit } from '../events/emit.ts';
 
 /**
  * Runs its sub-agents at the same time, each on a separate branch. They share the state but do not see each
@@ -26,12 +28,16 @@ export class ParallelAgent extends BaseAgent {
     return this.isReplaced(ParallelAgent);
   }
 
-  protected override async *runAsyncImpl(context: InvocationContext): AsyncGenerator<Event, void, void> {
-    yield* interleave((failed) => {
+  protected override runAsyncImpl(context: InvocationContext): AsyncGenerator<Event, void, void> {
+    return asGenerator((emit) => this[work](context, emit));
+  }
+
+  protected override async [work](context: InvocationContext, emit: Emit<Event>): Promise<void> {
+    await atOnce<Event, void>(emit, (sent, failed) => {
       const abortSignal = context.abortSignal ? AbortSignal.any([context.abortSignal, failed]) : failed;
       return this.subAgents.map((child) => {
         const branch = [context.branch, this.name, child.name].filter((each) => each !== undefined).join('.');
-        return child.runAsync(context.with({ branch, abortSignal }));
+        return child[runAgent](context.with({ branch, abortSignal }), sent);
       });
     });
   }

@@ -3,10 +3,13 @@ import {
   BaseAgent,
   type BaseAgentConfig,
   baseAgentOptions,
+  runAgent,
   unsupportedAgentOptions,
+  work,
 } from '../base/base-agent.ts';
 import type { InvocationContext } from '../base/invocation-context.ts';
 import { stampPath } from '../events/agent-path.ts';
+import { asGenerator, type Emit } from '../events/emit.ts';
 import { createEvent } from '../events/event.ts';
 import { logIndex } from '../events/log-index.ts';
 import { eventsOfRun } from '../journal/journal.ts';
@@ -65,14 +68,18 @@ export class RoutedAgent extends BaseAgent<RoutedAgentConfig> {
    * @throws the error of the agent that failed last; MeshError `invalid_argument` when the router selects an
    * agent that does not exist
    */
-  protected override async *runAsyncImpl(context: InvocationContext): AsyncGenerator<Event, void, void> {
+  protected override runAsyncImpl(context: InvocationContext): AsyncGenerator<Event, void, void> {
+    return asGenerator((emit) => this[work](context, emit));
+  }
+
+  protected override async [work](context: InvocationContext, emit: Emit<Event>): Promise<void> {
     const startedKeys = this.#startedKeys(context);
     const failedKeys = new Set<string>();
     let key = startedKeys.shift() ?? (await this.#routes.choose(context))?.key;
     for (;;) {
       const child = key === undefined ? undefined : this.#routes.get(key);
       if (key === undefined || !child) return;
-      const failure = yield* this.#try(child, context);
+      const failure = await this.#try(child, context, emit);
       if (!failure) return;
       failedKeys.add(key);
       const { thrown, lastError } = failure;
@@ -80,7 +87,7 @@ export class RoutedAgent extends BaseAgent<RoutedAgentConfig> {
       // When no agent continues, the error event is the answer. A thrown error is recorded in the log only
       // when another agent continues.
       if (thrown && key === undefined) throw lastError;
-      if (thrown && !isFailureInLog(context, child)) yield failureEvent(context, child, lastError);
+      if (thrown && !isFailureInLog(context, child)) await emit(failureEvent(context, child, lastError));
     }
   }
 
@@ -99,19 +106,20 @@ export class RoutedAgent extends BaseAgent<RoutedAgentConfig> {
     return [...first].sort(([, a], [, b]) => a - b).map(([key]) => key);
   }
 
-  /** Runs an agent and returns its failure; undefined when it has yielded content. */
-  async *#try(
+  /** Runs an agent and returns its failure; undefined when it has emitted content. */
+  async #try(
     child: BaseAgent,
     context: InvocationContext,
-  ): AsyncGenerator<Event, { lastError: unknown; thrown: boolean } | undefined, void> {
+    emit: Emit<Event>,
+  ): Promise<{ lastError: unknown; thrown: boolean } | undefined> {
     let hasContent = false;
-    let errorEvent: Event | undefined;
+    let errorEvent = undefined as Event | undefined;
     try {
-      for await (const event of child.runAsync(context)) {
+      await child[runAgent](context, (event) => {
         hasContent ||= hasParts(event);
         if (event.errorCode !== undefined) errorEvent = event;
-        yield event;
-      }
+        return emit(event);
+      });
     } catch (lastError) {
       context.abortSignal?.throwIfAborted();
       // After a takeover by another delivery of the run, nothing may continue here.

@@ -3,9 +3,12 @@ import {
   BaseAgent,
   type BaseAgentConfig,
   baseAgentOptions,
+  runAgent,
   unsupportedAgentOptions,
+  work,
 } from '../base/base-agent.ts';
 import type { InvocationContext } from '../base/invocation-context.ts';
+import { asGenerator, type Emit } from '../events/emit.ts';
 
 /**
  * Runs its sub-agents one after the other, in one session with one state. A pending long-running call of a
@@ -26,9 +29,13 @@ export class SequentialAgent extends BaseAgent {
     return this.isReplaced(SequentialAgent);
   }
 
-  protected override async *runAsyncImpl(context: InvocationContext): AsyncGenerator<Event, void, void> {
+  protected override runAsyncImpl(context: InvocationContext): AsyncGenerator<Event, void, void> {
+    return asGenerator((emit) => this[work](context, emit));
+  }
+
+  protected override async [work](context: InvocationContext, emit: Emit<Event>): Promise<void> {
     for (const child of this.subAgents) {
-      yield* child.runAsync(context);
+      await child[runAgent](context, emit);
       if (context.hasPaused(child)) return;
     }
   }

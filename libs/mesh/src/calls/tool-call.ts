@@ -1,11 +1,6 @@
+import { type BaseTool, Context, createEventActions, type InvocationServices } from '@agentmesh/agent';
 import {
-  type BaseTool,
-  Context,
-  createEventActions,
-  executeTool,
-  type InvocationServices,
-} from '@agentmesh/agent';
-import {
+  asGenerator,
   type ContextOptions,
   type ContextOrigin,
   failureOf,
@@ -13,8 +8,10 @@ import {
   isCredentialFailure,
   newFunctionCallId,
   newInvocationId,
+  type ToolOutcome,
   toolErrorText,
   withCredentials,
+  workOf,
 } from '@agentmesh/agent/internal';
 import { type Caller, type Headers, MeshError, type ToolCall, type ToolResult } from '@agentmesh/protocol';
 import { inArtifactSession } from '../artifacts/artifact-session.ts';
@@ -58,8 +55,8 @@ export async function* runTool(
   using until = signalUntilDone(abortSignal);
   const toolContext = contextOf(call, services, until.signal, about);
   const { actions } = toolContext;
-  const run = withCredentials(tool, toolContext, () =>
-    executeTool(tool, call.args, toolContext, about.carrier),
+  const run = asGenerator<Record<string, unknown>, ToolOutcome>((emit) =>
+    withCredentials(tool, toolContext, () => workOf(tool, call.args, toolContext, emit, about.carrier)),
   );
   try {
     for (;;) {

@@ -1,5 +1,5 @@
 import { BaseTool, type InvocationServices } from '@agentmesh/agent';
-import { invocationServiceNames, withEmitted } from '@agentmesh/agent/internal';
+import { asGenerator, invocationServiceNames } from '@agentmesh/agent/internal';
 import type { IncomingRequest, Started } from '@agentmesh/bus';
 import {
   assertOptions,
@@ -241,9 +241,10 @@ async function* answerHere(
   requestSignal: AbortSignal,
   about: CallFacts,
 ): AsyncGenerator<Frame, void, void> {
-  const data = yield* withEmitted<Frame, ToolResult>(async function* (emit) {
-    const report = (progress: unknown) => emit({ type: 'progress', data: progress });
-    return await once(call, requestSignal, (signal) =>
+  const data = yield* asGenerator<Frame, ToolResult>((emit) => {
+    // The work goes on without its reader: a repeat may take its result.
+    const report = (progress: unknown) => void emit({ type: 'progress', data: progress }).catch(() => {});
+    return once(call, requestSignal, (signal) =>
       reportAll(runTool(tool, call, services, signal, about), report),
     );
   });

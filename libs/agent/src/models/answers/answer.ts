@@ -1,5 +1,6 @@
 import type { Part } from '@google/genai';
 import type { BaseLlm, LlmRequest, LlmResponse } from '../../base/base-llm.ts';
+import type { Emit } from '../../events/emit.ts';
 import { saysSomething, withoutBareParts } from '../../events/part-data.ts';
 import { wellFormed } from '../../events/well-formed.ts';
 import { FinishReason } from '../../schema/genai.ts';
@@ -9,22 +10,22 @@ import { checkArgs, problemOfArgs } from './call-arguments.ts';
 const wholeReasons: readonly string[] = [FinishReason.STOP, FinishReason.FINISH_REASON_UNSPECIFIED];
 
 /**
- * Asks a model, and checks what it answers: yields the pieces, and then one answer or error with a code. A model
+ * Asks a model, and checks what it answers: emits the pieces, and returns one answer or error with a code. A model
  * that ends without a complete response has answered nothing. Several complete responses are one answer: each of
  * them may hold words and calls, and one event is committed or lost as a whole.
  */
-export async function* answersOf(
+export async function readAnswer(
   llm: BaseLlm,
   request: LlmRequest,
-  stream: boolean,
-  signal: AbortSignal | undefined,
-): AsyncGenerator<LlmResponse, void, void> {
+  { stream, signal }: { stream: boolean; signal: AbortSignal | undefined },
+  emit: Emit<LlmResponse>,
+): Promise<LlmResponse> {
   let whole: LlmResponse | undefined;
   for await (const response of llm.generateContentAsync(request, stream, signal)) {
-    if (response?.partial) yield response;
+    if (response?.partial) await emit(response);
     else whole = whole ? join(whole, response) : response;
   }
-  yield asAnswer(whole);
+  return asAnswer(whole);
 }
 
 /** Joins two complete responses of one answer. What only one response can say (the usage, for example), the later one says. */

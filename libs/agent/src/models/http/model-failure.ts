@@ -1,4 +1,5 @@
 import { MeshError } from '@agentmesh/protocol';
+import { ReaderGone } from '../../events/emit.ts';
 import { type ErrorBody, isRecord, readErrorBody } from './error-body.ts';
 
 /** The status and the words of a failed request to a model. */
@@ -48,5 +49,6 @@ export function describeFailure(error: unknown): { errorCode: string; errorMessa
  * learn of a cancellation, a deadline or a takeover before this one does.
  */
 export function endsInvocation(error: unknown): boolean {
+  if (error instanceof ReaderGone) return true;
   return error instanceof MeshError && ['aborted', 'cancelled', 'deadline_exceeded'].includes(error.code);
 }

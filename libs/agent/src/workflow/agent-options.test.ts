@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
-import { LoopAgent } from '../workflow/loop-agent.ts';
-import { ParallelAgent } from '../workflow/parallel-agent.ts';
-import { SequentialAgent } from '../workflow/sequential-agent.ts';
-import { LlmAgent } from './llm-agent.ts';
+import { LlmAgent } from '../flow/llm-agent.ts';
+import { LoopAgent } from './loop-agent.ts';
+import { ParallelAgent } from './parallel-agent.ts';
+import { SequentialAgent } from './sequential-agent.ts';
 
 const kinds = { LlmAgent, SequentialAgent, ParallelAgent, LoopAgent } as const;
 

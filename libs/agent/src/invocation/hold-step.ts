@@ -7,6 +7,7 @@ import { isQuestionName } from '../events/question.ts';
 import { pickScopes } from '../events/state.ts';
 import { directWrites } from '../journal/direct-writes.ts';
 import type { HeldStep } from '../journal/held-step.ts';
+import { insertEvents } from '../journal/insert-events.ts';
 import { isProgress, isStep } from '../journal/step-mark.ts';
 import { assign, bringUpToDate, readEvent } from '../sessions/in-memory/event-log.ts';
 import { overrideSessions } from '../sessions/override-sessions.ts';
@@ -84,14 +85,6 @@ export function loggedSeq({ seq }: Session, held: HeldStep | undefined): number 
 }
 
 /**
- * Tells whether the request is the first request for the step. Work that began before the first request was
- * interrupted by a crash.
- */
-export function isFirstPart({ part }: HeldStep): boolean {
-  return part.slice(1).every((request) => request === 0);
-}
-
-/**
  * Tells whether the request may end with this event. A request must not end within a step, because the
  * results of the step's other calls would be lost.
  */
@@ -108,16 +101,16 @@ export function heldCopy(session: Session, held: HeldStep): Session {
   const before = unreadBefore(session);
   const index = logIndex(session.events);
   held.uncommitted = held.uncommitted.filter(({ event }) => !index.has(event.id));
-  const rest = held.uncommitted.map(({ event, afterSeq }) => ({ event: storedForm(event), afterSeq }));
+  const rest = held.uncommitted.map(({ event, afterSeq }) => ({
+    event: storedForm(event),
+    at: afterSeq - before,
+  }));
   const originals = new Map(held.originals.map((event) => [event.id, event]));
   held.edited = new Map(session.events.flatMap((each) => (originals.has(each.id) ? [[each.id, each]] : [])));
-  const events: Event[] = [];
-  for (const [at, event] of session.events.entries()) {
-    for (; rest[0] && rest[0].afterSeq <= before + at; rest.shift()) events.push(rest[0].event);
+  const events = insertEvents(session.events, rest, (event) => {
     const original = originals.get(event.id);
-    events.push(original ? storedForm(original) : event);
-  }
-  events.push(...rest.map(({ event }) => event));
+    return original ? storedForm(original) : event;
+  });
   noteUnread(events, before);
   return { ...session, events, seq: before + events.length, state: { ...session.state, ...held.state } };
 }
