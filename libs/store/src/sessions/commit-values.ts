@@ -4,6 +4,7 @@ import { type Event, encodeToken, type Keys, type SessionRef, toJson } from '@ag
 import type { Outbox } from './app-state.ts';
 import { sessionKeys } from './lease-keys.ts';
 import { pendingField, pendingValues, turnValues } from './redis-pending-calls.ts';
+import { plainCommitScript, plainEndScript } from './scripts/plain-commit-script.ts';
 import { retentionValues } from './scripts/retention.ts';
 import type { SessionPlace } from './session-place.ts';
 import { splitDelta } from './state-delta.ts';
@@ -19,7 +20,7 @@ export interface Committing extends Omit<AppendEventRequest, 'session'> {
   uncounted: number;
 }
 
-/** The reply of the commit script. */
+/** The reply of the scripts that commit. */
 export type CommitResult =
   | [seq: number, repeated: 0 | 1, outbox: Outbox, counted: number, isIdle: 0 | 1]
   | 'gone'
@@ -28,38 +29,42 @@ export type CommitResult =
   | 'other'
   | 'late';
 
+type Place = Pick<SessionPlace, 'keys' | 'invocationTtlMs' | 'retention'>;
+
+/**
+ * Returns the call of a plain commit: of a running run's event that changes no state, opens and closes no call, and
+ * stands for no others, in an app that keeps all. Returns undefined for any other event.
+ */
+export function plainCommit(place: Place, committing: Committing) {
+  const { event, changes, token, attempt, aside, whileOpen, end } = committing;
+  const { asks, through, author } = turnValues(turnChanges(event));
+  const isPlain =
+    token !== undefined && attempt === undefined && !aside && whileOpen === undefined && author !== 'user';
+  const { ttl, most } = retentionValues(place.retention(committing.ref.appName));
+  if (!isPlain || ttl !== '' || most !== '' || through !== '' || end?.resume !== undefined) return undefined;
+  if (asks.length + changes.opened.length + changes.closed.length > 0) return undefined;
+  for (const _key in event.actions.stateDelta) return undefined;
+  const values = { ...commonValues(place, committing), author };
+  if (!end) return plainCommitScript.call(values);
+  return plainEndScript.call({ ...values, ...endKeys(place.keys, committing.ref), ...endValues(event, end) });
+}
+
 /** Returns the keys and arguments of the commit script. */
-export function commitValues(
-  { keys, invocationTtlMs, retention }: Pick<SessionPlace, 'keys' | 'invocationTtlMs' | 'retention'>,
-  {
-    ref,
-    event,
-    json,
-    changes,
-    knownSeq,
-    token,
-    attempt,
-    aside = false,
-    whileOpen,
-    end,
-    uncounted,
-  }: Committing,
-) {
-  const { sessionId: id } = ref;
+export function commitValues(place: Place, committing: Committing) {
+  const { ref, event, changes, attempt, aside = false, whileOpen, end } = committing;
+  const { sessionId: id, appName, userId } = ref;
+  const { keys } = place;
   const delta = splitDelta(event.actions.stateDelta, 'the state delta');
   return {
-    ...commitKeys(keys, ref, event),
-    id,
-    sessionToken: encodeToken(id),
-    eventId: event.id,
-    event: json,
-    timestamp: event.timestamp,
-    invocationId: event.invocationId,
-    knownSeq,
-    runningMs: invocationTtlMs.running,
-    endedMs: end?.as.waits ? invocationTtlMs.running : invocationTtlMs.ended,
-    fencingToken: token ?? '',
-    modelTokens: tokensOf(event),
+    ...commonValues(place, committing),
+    ...endKeys(keys, ref),
+    state: keys.state(ref),
+    user: keys.user(appName, userId),
+    outbox: keys.appOutbox(appName, userId),
+    pending: keys.pending(appName, userId),
+    answered: keys.answered(ref),
+    hiddenSessions: keys.hiddenSessions(appName, userId),
+    sessionEnds: keys.sessionEnds(appName, userId),
     part: attempt?.part ?? '',
     attempt: attempt?.number ?? '',
     whileOpen: whileOpen === undefined ? '' : pendingField(id, whileOpen),
@@ -70,27 +75,40 @@ export function commitValues(
     ...pendingValues(changes, id),
     ...turnValues(turnChanges(event)),
     aside: aside ? 1 : 0,
-    ...retentionValues(retention(ref.appName)),
+    ...retentionValues(place.retention(appName)),
     ...endValues(event, end),
+  };
+}
+
+function commonValues(
+  { keys, invocationTtlMs }: Place,
+  { ref, event, json, knownSeq, token, end, uncounted }: Committing,
+) {
+  return {
+    session: keys.session(ref),
+    events: keys.events(ref),
+    invocation: keys.invocation(ref.appName, ref.userId, event.invocationId),
+    id: ref.sessionId,
+    sessionToken: encodeToken(ref.sessionId),
+    eventId: event.id,
+    event: json,
+    timestamp: event.timestamp,
+    invocationId: event.invocationId,
+    knownSeq,
+    runningMs: invocationTtlMs.running,
+    endedMs: end?.as.waits ? invocationTtlMs.running : invocationTtlMs.ended,
+    fencingToken: token ?? '',
+    modelTokens: tokensOf(event),
     calls: uncounted,
   };
 }
 
-function commitKeys(keys: Keys, ref: SessionRef, { invocationId }: Event) {
+function endKeys(keys: Keys, ref: SessionRef) {
   const { appName, userId } = ref;
   return {
     ...sessionKeys(keys, ref),
-    events: keys.events(ref),
-    state: keys.state(ref),
-    user: keys.user(appName, userId),
     sessions: keys.sessions(appName, userId),
-    invocation: keys.invocation(appName, userId, invocationId),
-    outbox: keys.appOutbox(appName, userId),
-    pending: keys.pending(appName, userId),
-    answered: keys.answered(ref),
-    hiddenSessions: keys.hiddenSessions(appName, userId),
     index: keys.index(appName, userId),
-    sessionEnds: keys.sessionEnds(appName, userId),
   };
 }
 

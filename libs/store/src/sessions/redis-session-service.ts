@@ -22,7 +22,7 @@ import {
 } from '@agentmesh/agent/internal';
 import { type Event, keptJson, MeshError, meshTime, type SessionRef, toJson } from '@agentmesh/protocol';
 import type { Outbox } from './app-state.ts';
-import { type CommitResult, commitValues } from './commit-values.ts';
+import { type CommitResult, commitValues, plainCommit } from './commit-values.ts';
 import { deleteSession } from './delete-session.ts';
 import { bringUpToDate, chooseEvents, decodeEvent, encodeEvent, logPart } from './event-log.ts';
 import { listSessions } from './list-sessions.ts';
@@ -160,9 +160,13 @@ export class RedisSessionService implements SessionService {
     const { connection, app } = this.#place;
     const changes = pendingChanges(stored, session.id);
     const values = { ...request, ref, changes, knownSeq: session.seq, ...{ whileOpen, end } };
-    const call = commitScript.call(commitValues(this.#place, values));
-    await this.pending.before(ref, changes);
-    const result = await connection.script<CommitResult>(...call);
+    const plain = plainCommit(this.#place, values);
+    let result = plain ? await connection.script<CommitResult | 'unusual'>(...plain) : 'unusual';
+    if (result === 'unusual') {
+      const call = commitScript.call(commitValues(this.#place, values));
+      await this.pending.before(ref, changes);
+      result = await connection.script<CommitResult>(...call);
+    }
     if (result === 'gone') throw noSession(ref);
     if (result === 'fenced') throw takeoverError();
     if (result === 'repeated') throw newerAttemptError();
