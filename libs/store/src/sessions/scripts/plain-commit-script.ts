@@ -1,20 +1,8 @@
 import { defineScript } from '../../scripts/define-script.ts';
 import { endField, queueKeys, touchInvocation } from './invocation-scripts.ts';
 
-const keys = ['session', 'events', 'invocation'] as const;
-const args = [
-  'sessionToken',
-  'eventId',
-  'event',
-  'timestamp',
-  'invocationId',
-  'knownSeq',
-  'runningMs',
-  'fencingToken',
-  'modelTokens',
-  'author',
-  'calls',
-] as const;
+const args = `sessionToken eventId event timestamp invocationId knownSeq runningMs
+  fencingToken modelTokens author calls` as const;
 
 // All that the full script would refuse, repeat, or write besides is unusual, and nothing is written then. `work`
 // and `from` are what the first commit of the run has noted; the time to live is renewed by the full script.
@@ -47,7 +35,7 @@ if model_tokens ~= '0' then redis.call('HINCRBY', invocation, 'tokens', model_to
  * the end of a run alone. Returns the reply of the full script; or `unusual`, for which the full script decides.
  */
 export const plainCommitScript = defineScript(
-  { keys, args },
+  { keys: 'session events invocation', args },
   `${endField}${check}${write}return { seq, 0, {}, counted, 0 }
 `,
 );
@@ -55,8 +43,8 @@ export const plainCommitScript = defineScript(
 /** Commits the last event of a run in the same way, if no run waits. */
 export const plainEndScript = defineScript(
   {
-    keys: [...queueKeys, 'events', 'invocation', 'sessions', 'index'],
-    args: [...args, 'id', 'endedMs', 'endJson'],
+    keys: `${queueKeys} events invocation sessions index`,
+    args: `${args} id endedMs endJson`,
   },
   `${touchInvocation}${check}
 if run or not holder or hidden ~= '0' or redis.call('EXISTS', waiting, ready) > 0 then return 'unusual' end

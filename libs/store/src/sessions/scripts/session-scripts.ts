@@ -9,9 +9,9 @@ import { writeFields, writeOutbox } from './state-fields.ts';
  */
 export const createScript = defineScript(
   {
-    keys: ['session', 'state', 'user', 'list', 'outbox', 'sessionEnds'],
-    args: ['nonce', 'id', 'now', 'hidden', 'initial', 'ttl'],
-    lists: ['sessionState', 'userState', 'appState'],
+    keys: 'session state user list outbox sessionEnds',
+    args: 'nonce id now hidden initial ttl',
+    lists: 'sessionState userState appState',
   },
   `${writeFields}${writeOutbox}${retain}
 local known = redis.call('HGET', session, 'nonce')
@@ -31,7 +31,7 @@ return { redis.call('HGETALL', user), redis.call('XRANGE', outbox, '-', '+') }
 
 /** Reads a session, and the last `count` events after `after`, newest first: one consistent picture. */
 export const readScript = defineScript(
-  { keys: ['session', 'state', 'user', 'events', 'outbox'], args: ['count', 'after'] },
+  { keys: 'session state user events outbox', args: 'count after' },
   `
 local meta = redis.call('HMGET', session, 'updated', 'seq', 'first', 'nonce')
 if not meta[2] then return false end
@@ -46,7 +46,7 @@ return { meta, redis.call('HGETALL', state), redis.call('HGETALL', user), newest
 
 /** Reads `limit` events at most after `after`, up to `most` bytes together, and at least one event. */
 export const readWithinScript = defineScript(
-  { keys: ['events'], args: ['after', 'limit', 'most'] },
+  { keys: 'events', args: 'after limit most' },
   `
 local found, bytes, from = {}, 0, '0-' .. string.format('%d', after + 1)
 for _ = 1, tonumber(limit) do
@@ -68,9 +68,9 @@ return found
  */
 export const readTurnScript = defineScript(
   {
-    keys: ['session', 'state', 'user', 'events', 'outbox', 'invocation', 'answered'],
-    args: ['count', 'known', 'sessionToken', 'last', 'fromSeq'],
-    lists: ['summaries', 'answers', 'authors'],
+    keys: 'session state user events outbox invocation answered',
+    args: 'count known sessionToken last fromSeq',
+    lists: 'summaries answers authors',
   },
   `
 local meta = redis.call('HMGET', session, 'updated', 'seq', 'first', 'nonce')
@@ -105,9 +105,9 @@ return { meta, redis.call('HGETALL', state), redis.call('HGETALL', user), newest
  */
 export const appendHistoryScript = defineScript(
   {
-    keys: ['session', 'events', 'state', 'sessions', 'sessionEnds'],
-    args: ['id', 'after', 'timestamp', 'lastId', 'ttl'],
-    lists: ['history', 'sessionState', 'authors'],
+    keys: 'session events state sessions sessionEnds',
+    args: 'id after timestamp lastId ttl',
+    lists: 'history sessionState authors',
   },
   `${writeFields}${retain}${keep}
 local seq, hidden = unpack(redis.call('HMGET', session, 'seq', 'hidden'))
