@@ -1,9 +1,10 @@
 import type { AppendEventRequest } from '@agentmesh/agent';
 import { type pendingChanges, recordedEnd, runName, tokensOf, turnChanges } from '@agentmesh/agent/internal';
-import { type Event, encodeToken, type Keys, type SessionRef, toJson } from '@agentmesh/protocol';
+import { type Event, type SessionRef, toJson } from '@agentmesh/protocol';
 import type { Outbox } from './app-state.ts';
-import { sessionKeys } from './lease-keys.ts';
 import { pendingField, pendingValues, turnValues } from './redis-pending-calls.ts';
+import { callOf, valuesOf } from './script-call.ts';
+import { commitScript } from './scripts/commit-script.ts';
 import { plainCommitScript, plainEndScript } from './scripts/plain-commit-script.ts';
 import { retentionValues } from './scripts/retention.ts';
 import type { SessionPlace } from './session-place.ts';
@@ -44,52 +45,40 @@ export function plainCommit(place: Place, committing: Committing) {
   if (!isPlain || ttl !== '' || most !== '' || through !== '' || end?.resume !== undefined) return undefined;
   if (asks.length + changes.opened.length + changes.closed.length > 0) return undefined;
   for (const _key in event.actions.stateDelta) return undefined;
+  const { keys } = place;
+  const ref = { ...committing.ref, invocationId: event.invocationId };
   const values = { ...commonValues(place, committing), author };
-  if (!end) return plainCommitScript.call(values);
-  return plainEndScript.call({ ...values, ...endKeys(place.keys, committing.ref), ...endValues(event, end) });
+  if (!end) return callOf(keys, plainCommitScript, ref, values);
+  return callOf(keys, plainEndScript, ref, { ...values, ...endValues(event, end) });
 }
 
 /** Returns the keys and arguments of the commit script. */
 export function commitValues(place: Place, committing: Committing) {
   const { ref, event, changes, attempt, aside = false, whileOpen, end } = committing;
-  const { sessionId: id, appName, userId } = ref;
-  const { keys } = place;
   const delta = splitDelta(event.actions.stateDelta, 'the state delta');
   return {
+    ...valuesOf(place.keys, commitScript, { ...ref, invocationId: event.invocationId }),
     ...commonValues(place, committing),
-    ...endKeys(keys, ref),
-    state: keys.state(ref),
-    user: keys.user(appName, userId),
-    outbox: keys.appOutbox(appName, userId),
-    pending: keys.pending(appName, userId),
-    answered: keys.answered(ref),
-    hiddenSessions: keys.hiddenSessions(appName, userId),
-    sessionEnds: keys.sessionEnds(appName, userId),
     part: attempt?.part ?? '',
     attempt: attempt?.number ?? '',
-    whileOpen: whileOpen === undefined ? '' : pendingField(id, whileOpen),
+    whileOpen: whileOpen === undefined ? '' : pendingField(ref.sessionId, whileOpen),
     sessionState: delta.session.flat(),
     userState: delta.user.flat(),
     tempState: delta.temp.flat(),
     appState: delta.app.flat(),
-    ...pendingValues(changes, id),
+    ...pendingValues(changes, ref.sessionId),
     ...turnValues(turnChanges(event)),
     aside: aside ? 1 : 0,
-    ...retentionValues(place.retention(appName)),
+    ...retentionValues(place.retention(ref.appName)),
     ...endValues(event, end),
   };
 }
 
 function commonValues(
-  { keys, invocationTtlMs }: Place,
-  { ref, event, json, knownSeq, token, end, uncounted }: Committing,
+  { invocationTtlMs }: Place,
+  { event, json, knownSeq, token, end, uncounted }: Committing,
 ) {
   return {
-    session: keys.session(ref),
-    events: keys.events(ref),
-    invocation: keys.invocation(ref.appName, ref.userId, event.invocationId),
-    id: ref.sessionId,
-    sessionToken: encodeToken(ref.sessionId),
     eventId: event.id,
     event: json,
     timestamp: event.timestamp,
@@ -100,15 +89,6 @@ function commonValues(
     fencingToken: token ?? '',
     modelTokens: tokensOf(event),
     calls: uncounted,
-  };
-}
-
-function endKeys(keys: Keys, ref: SessionRef) {
-  const { appName, userId } = ref;
-  return {
-    ...sessionKeys(keys, ref),
-    sessions: keys.sessions(appName, userId),
-    index: keys.index(appName, userId),
   };
 }
 
