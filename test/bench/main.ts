@@ -153,11 +153,11 @@ async function trace(id: string): Promise<void> {
 /** Measures one round of a case. */
 async function measure(each: Case): Promise<Round> {
   const before = Object.values(processes).map(cpuOf);
-  const { perSecond, times } = await runCase(each);
+  const { perSecond, times, lost } = await runCase(each);
   const cpu = Object.entries(processes).map(
     ([name, pid], at) => [name, (cpuOf(pid) - (before[at] ?? 0)) / each.count] as const,
   );
-  return { perSecond, p50: median(times), cpu: Object.fromEntries(cpu) };
+  return { perSecond, p50: median(times), lost, cpu: Object.fromEntries(cpu) };
 }
 
 function figuresByCase(): Results['figures'] {

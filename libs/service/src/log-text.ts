@@ -1,5 +1,6 @@
 import type { DestinationStream } from 'pino';
 import type { ErrorRecord } from './error-record.ts';
+import { redacted } from './secret.ts';
 
 /** Characters that JSON leaves as they are, and that end a line or control a terminal elsewhere. */
 const unsafe = /[\u007f-\u009f\u2028\u2029]/g;
@@ -43,4 +44,38 @@ export function textDestination(to: DestinationStream): DestinationStream {
 /** Makes a destination that passes on JSON lines, in which no text that a user gave looks like a further line. */
 export function oneLineDestination(to: DestinationStream): DestinationStream {
   return { write: (line) => to.write(line.replaceAll(unsafe, escaped)) };
+}
+
+/** The names of fields whose values are secrets. */
+export const secretKeys = [
+  'password',
+  'passwd',
+  'secret',
+  'clientSecret',
+  'token',
+  'accessToken',
+  'refreshToken',
+  'idToken',
+  'apiKey',
+  'api_key',
+  'authorization',
+  'Authorization',
+  'cookie',
+  'set-cookie',
+  'x-goog-api-key',
+  'credential',
+  'authCredential',
+];
+
+const isSecret = new Set(secretKeys);
+/** A key in JSON. In a string this text has a backslash before its last quotation mark, and so does not match. */
+const secretKey = new RegExp(`"(?:${secretKeys.join('|')})":`);
+const hide = (key: string, value: unknown) => (isSecret.has(key) ? redacted : value);
+
+/** Makes a destination that passes JSON lines on without the values of fields with the names of secrets, at any depth. */
+export function hidingDestination(to: DestinationStream): DestinationStream {
+  return {
+    // Nearly all lines name no secret: they are not parsed.
+    write: (line) => to.write(secretKey.test(line) ? `${JSON.stringify(JSON.parse(line, hide))}\n` : line),
+  };
 }

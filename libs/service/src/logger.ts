@@ -1,7 +1,6 @@
 import { type DestinationStream, type Logger, pino } from 'pino';
 import { errorRecord } from './error-record.ts';
-import { oneLineDestination, textDestination } from './log-text.ts';
-import { redacted } from './secret.ts';
+import { hidingDestination, oneLineDestination, textDestination } from './log-text.ts';
 import type { ServiceConfig } from './service-config.ts';
 
 export type { Logger } from 'pino';
@@ -18,39 +17,10 @@ export interface LoggerOptions {
   destination?: DestinationStream;
 }
 
-const secretKeys = [
-  'password',
-  'passwd',
-  'secret',
-  'clientSecret',
-  'token',
-  'accessToken',
-  'refreshToken',
-  'idToken',
-  'apiKey',
-  'api_key',
-  'authorization',
-  'Authorization',
-  'cookie',
-  'set-cookie',
-  'x-goog-api-key',
-  'credential',
-  'authCredential',
-];
-
-/**
- * Paths of keys with the names of secrets, down to the third level of an object: their values are not
- * printed, even where the code forgot to use Secret.
- */
-const secretPaths = secretKeys.flatMap((key) => {
-  const step = key.includes('-') ? `["${key}"]` : key;
-  const below = key.includes('-') ? step : `.${step}`;
-  return [step, `*${below}`, `*.*${below}`];
-});
-
 /**
  * Makes the logger of a process. Object first, constant message: `log.info({ runs }, 'stopping')`; an error
- * goes in as `err` and is written with its causes.
+ * goes in as `err` and is written with its causes. Fields with the names of secrets are written without their
+ * values, even where the code forgot to use Secret.
  *
  * Levels: error, a human must act; warn, recovered; info, state changed; debug, the rest.
  */
@@ -63,8 +33,7 @@ export function createLogger(options: LoggerOptions): Logger {
       formatters: { level: (label) => ({ level: label }) },
       timestamp: pino.stdTimeFunctions.isoTime,
       serializers: { err: errorRecord },
-      redact: { paths: secretPaths, censor: redacted },
     },
-    format === 'text' ? textDestination(destination) : oneLineDestination(destination),
+    hidingDestination(format === 'text' ? textDestination(destination) : oneLineDestination(destination)),
   );
 }

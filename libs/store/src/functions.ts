@@ -16,6 +16,7 @@ import * as invocations from './sessions/scripts/invocation-scripts.ts';
 import * as leases from './sessions/scripts/lease-scripts.ts';
 import * as overview from './sessions/scripts/overview-scripts.ts';
 import * as pending from './sessions/scripts/pending-scripts.ts';
+import * as plainCommits from './sessions/scripts/plain-commit-script.ts';
 import * as queues from './sessions/scripts/queue-scripts.ts';
 import * as sessions from './sessions/scripts/session-scripts.ts';
 import * as takingAndCommits from './sessions/scripts/take-and-commit-script.ts';
@@ -36,6 +37,7 @@ export const scriptModules: readonly object[] = [
   leases,
   overview,
   pending,
+  plainCommits,
   queues,
   sessions,
   taking,

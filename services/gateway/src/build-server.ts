@@ -23,7 +23,7 @@ import { addBrowserHeaders } from './http/browser-headers.ts';
 import { assertNotEncoded, assertUtf8, readJson } from './http/read-json.ts';
 import { traceRequests } from './http/request-spans.ts';
 import type { ServerCertificate } from './http/tls.ts';
-import { readQuery } from './params/params.ts';
+import { assertNoQuery } from './params/artifact-ref.ts';
 import { withWebUi } from './web/routes.ts';
 
 /** Longest time in which the headers of a request must have arrived, in ms. */
@@ -133,7 +133,7 @@ export function buildServer(context: GatewayContext, options: ServerOptions): Fa
       onRequest: (request, reply) =>
         admit({ ways: authenticators, limits: callerLimits }, route, request, reply),
       handler: (request, reply) => {
-        if (readsNoQuery(route)) readQuery({}, request);
+        if (readsNoQuery(route)) assertNoQuery(request);
         return route.handle(handlerContext, request, reply);
       },
     });

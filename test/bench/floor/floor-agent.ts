@@ -104,8 +104,9 @@ async function callTool(msg: Msg): Promise<void> {
 
 nats.subscribe(inbox, {
   callback(_error, msg) {
-    // A status says that a request for items is over.
-    if (msg.headers?.code) pull(slots);
+    // A status says that a request for items is over: only the items that it still wanted are requested again. With
+    // more, the requests multiply with each pause, until the server refuses them at once.
+    if (msg.headers?.code) pull(Number(msg.headers.get('Nats-Pending-Messages')) || 1);
     else void run(msg).finally(() => pull(1));
   },
 });

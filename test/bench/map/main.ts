@@ -87,7 +87,7 @@ for (let round = 0; round <= rounds; round += 1) {
   let ofRequest = Number.NaN;
   for (const { each, times, ratios, cpu } of measured) {
     const before = cpuOf(gateway.pid);
-    const { times: ofRound } = await runCase({ id: each.name, inFlight: 1, ...each });
+    const { times: ofRound } = await runCase({ inFlight: 1, ...each });
     const time = median(ofRound);
     if (times.length === 0 && Number.isNaN(ofRequest)) ofRequest = time;
     if (each.name === 'request and reply of nats.js') ofRequest = time;

@@ -7,6 +7,8 @@ export interface Round {
   perSecond: number;
   /** The median time of one repetition, in ms. */
   p50: number;
+  /** The number of repetitions without a reply. */
+  lost: number;
   /** CPU time for one repetition by process, in µs. */
   cpu: Record<string, number>;
 }
@@ -31,6 +33,7 @@ export function figuresTable(
     'per second',
     'spread',
     'p50 (ms)',
+    'lost replies',
     ...processes.map((name) => `${name} (µs)`),
   ];
   const rows = [...measured].map(([{ name, inFlight }, rounds]) => {
@@ -38,7 +41,8 @@ export function figuresTable(
     const rates = rounds.map((each) => each.perSecond);
     const cpu = processes.map((each) => Math.round(median(rounds.map((round) => round.cpu[each] ?? 0))));
     const spread = `${Math.round(Math.min(...rates))}–${Math.round(Math.max(...rates))}`;
-    return [name, inFlight, Math.round(perSecond), spread, p50.toFixed(2), ...cpu];
+    const lost = rounds.reduce((sum, each) => sum + each.lost, 0);
+    return [name, inFlight, Math.round(perSecond), spread, p50.toFixed(2), lost, ...cpu];
   });
   return markdown(head, rows);
 }

@@ -30,11 +30,29 @@ describe('a round trip', () => {
     const session = await store.sessions.createSession(ref);
     await store.sessions.appendEvent({ session, event: event() });
     await store.callResults.get('tool', 'call');
-    expect(trips.filter((name) => !['hgetall', 'read'].includes(name))).toEqual([
-      'createScript',
-      'commitScript',
-      'hget',
+    expect(trips).toEqual(['createScript', 'commitScript', 'hget']);
+  });
+
+  it('commits a step of a run by a small script, and one that changes state by the full one', async () => {
+    const { store, trips } = await open();
+    const { sessions } = store;
+    const session = await sessions.createSession(ref);
+    const first = createEvent({ invocationId: 'i', author: 'user' });
+    await sessions.leases.take({ ...ref, invocationId: 'i' }, { run: '', whenBusy: 'reject', first });
+    trips.length = 0;
+    const commit = (more: object = {}, end = false) =>
+      sessions.appendEvent({
+        ...{ session, token: 1, event: createEvent({ invocationId: 'i', author: 'helper', ...more }) },
+        ...(end && { end: { as: { status: 'completed' as const } } }),
+      });
+    await commit();
+    await commit({ longRunningToolIds: ['c'] });
+    await commit({ actions: { stateDelta: { a: 1 } } });
+    await commit({}, true);
+    expect(trips.filter((name) => name.endsWith('Script'))).toEqual([
+      ...['plainCommitScript', 'commitScript', 'commitScript', 'plainEndScript'],
     ]);
+    expect((await sessions.getSession(ref))?.events).toHaveLength(5);
   });
 
   it('may be carried out twice: its caller had no reply to the first', async () => {

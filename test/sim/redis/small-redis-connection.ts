@@ -29,6 +29,7 @@ export function smallRedisConnection(server: RedisServer, hooks: RoundTripHooks 
       await run((redis) => redis.call('FUNCTION', ['LOAD', libraryOf(script)]).catch(unlessLoaded));
   };
   return {
+    isOneServer: true,
     run,
     read: write,
     write,

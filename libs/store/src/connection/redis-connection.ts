@@ -50,6 +50,8 @@ type Write<T> = (redis: RedisClient) => Promise<T>;
  * One connection, which is made again when it breaks. Calls in the meantime are repeated until they time out.
  */
 export interface RedisConnection extends AsyncDisposable {
+  /** True where one server has all keys: one script may then have keys of several slots. */
+  readonly isOneServer: boolean;
   /**
    * Runs a command on one key. The command only reads, or its loss in a failover does no harm; it may safely
    * run twice.
@@ -149,6 +151,7 @@ export async function connectRedis(options: ConnectionOptions): Promise<RedisCon
       : run(command);
 
   return {
+    isOneServer: link.isOneServer,
     run,
     // WAIT counts from the last command of its connection, whether that command wrote or not.
     read: write,

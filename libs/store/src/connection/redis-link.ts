@@ -18,6 +18,7 @@ export type RedisClient = Redis | Cluster;
 
 /** The client, with the operations that differ between one server, Sentinel and a cluster. */
 export interface RedisLink {
+  isOneServer: boolean;
   readonly client: RedisClient;
   /** Connects, trying once. Later the client connects again by itself. */
   connect(): Promise<void>;
@@ -153,6 +154,7 @@ function serverLink(redis: Redis, address: RedisAddress, { onError }: LinkOption
   );
   let watch: Disposable | undefined;
   return {
+    isOneServer: true,
     client: redis,
     async connect() {
       await opened(redis, life);
@@ -176,6 +178,7 @@ function clusterLink(cluster: Cluster, { onError }: LinkOptions, life: Life): Re
   const primary = (address: string | undefined) =>
     cluster.nodes('master').find(({ options: { host, port } }) => `${host}:${port}` === address);
   return {
+    isOneServer: false,
     client: cluster,
     connect: () => opened(cluster, life),
     async serverOf(key, asking) {

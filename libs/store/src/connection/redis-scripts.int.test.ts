@@ -89,7 +89,7 @@ describe('with scripts that may touch declared keys only', () => {
 
 test('a script finds the value of its caller under each name', async () => {
   const echo = defineScript(
-    { keys: ['first', 'secondKey'], args: ['one', 'twoThree'], lists: ['none', 'many', 'last'] },
+    { keys: 'first secondKey', args: 'one twoThree', lists: 'none many last' },
     'return { first, second_key, one, two_three, none, many, last }',
   );
   const connection = await connectRedis({ url: server.url });

@@ -31,7 +31,7 @@ end
  * not count.
  */
 export const useScript = defineScript(
-  { keys: ['counter'], args: ['most', 'windowMs'] },
+  { keys: 'counter', args: 'most windowMs' },
   `${slidingWindow}
 local window = tonumber(window_ms)
 local ms = wait_for(counter, '', window, tonumber(most))
@@ -48,9 +48,9 @@ return ms
  */
 export const admitRunScript = defineScript(
   {
-    keys: ['open', 'caller', 'user', 'app'],
-    args: ['invocation', 'entry', 'tokens'],
-    lists: ['quotas'],
+    keys: 'open caller user app',
+    args: 'invocation entry tokens',
+    lists: 'quotas',
   },
   `${slidingWindow}
 local counters = { caller, user, app }
@@ -81,9 +81,9 @@ return { 0, 0 }
  */
 export const countTokensScript = defineScript(
   {
-    keys: ['open', 'caller', 'user', 'app'],
-    args: ['invocation', 'entry', 'tokens', 'isOver'],
-    lists: ['windows'],
+    keys: 'open caller user app',
+    args: 'invocation entry tokens isOver',
+    lists: 'windows',
   },
   `${slidingWindow}
 local before, known = string.match(redis.call('HGET', open, invocation) or '', '^(%d+) (.*)$')
@@ -104,7 +104,7 @@ end
 
 /** Takes a slot of a limited number, or renews it. Returns 1, or 0 when all slots are taken. */
 export const takeSlotScript = defineScript(
-  { keys: ['slots'], args: ['holder', 'most', 'leaseMs'] },
+  { keys: 'slots', args: 'holder most leaseMs' },
   `${clock}
 redis.call('ZREMRANGEBYSCORE', slots, '-inf', now_ms())
 if not redis.call('ZSCORE', slots, holder) and redis.call('ZCARD', slots) >= tonumber(most) then return 0 end
@@ -119,7 +119,7 @@ return 1
  * the value that is noted now.
  */
 export const noteRequestScript = defineScript(
-  { keys: ['note'], args: ['value', 'replaced', 'ttlMs'] },
+  { keys: 'note', args: 'value replaced ttlMs' },
   `
 local known = redis.call('GET', note)
 if known and known ~= replaced then return known end

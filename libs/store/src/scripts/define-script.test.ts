@@ -12,7 +12,7 @@ import { defineScript } from './define-script.ts';
 describe('a script with names', () => {
   it('reads keys, arguments and lists in the order of the call', () => {
     const script = defineScript(
-      { keys: ['session', 'sessionEnds'], args: ['id'], lists: ['opened', 'closed'] },
+      { keys: 'session sessionEnds', args: 'id', lists: 'opened closed' },
       'return 1\n',
     );
     expect(script.source).toContain(
@@ -33,7 +33,7 @@ describe('a script with names', () => {
   });
 
   it('is not called with a wrong name, or without one', () => {
-    const script = defineScript({ keys: ['session'], lists: ['opened'] }, 'return 1\n');
+    const script = defineScript({ keys: 'session', lists: 'opened' }, 'return 1\n');
     // @ts-expect-error: a name that the script does not have
     script.call({ session: 'k', opened: [], other: 'x' });
     // @ts-expect-error: without one of its lists
@@ -46,7 +46,7 @@ describe('a script with names', () => {
     ['a-b', 'a-b cannot be a variable in Lua'],
     ['sessionEnds', 'two keys or arguments called sessionEnds'],
   ])('refuses the name %s', (name, error) => {
-    expect(() => defineScript({ keys: ['sessionEnds'], args: [name] }, '')).toThrow(error);
+    expect(() => defineScript({ keys: 'sessionEnds', args: name }, '')).toThrow(error);
   });
 });
 

@@ -14,12 +14,20 @@ export interface NamedScript<K extends string, A extends string, L extends strin
   call(values: ScriptValues<K, A, L>): [script: Script, keys: string[], args: (string | number)[]];
 }
 
+/** The words of a text. */
+type Word<S extends string> = S extends `${infer First}${' ' | '\n'}${infer Rest}`
+  ? Word<First> | Word<Rest>
+  : S extends ''
+    ? never
+    : S;
+
+/** Names with spaces or new lines between them. */
 interface Names<K, A, L> {
   /** The keys in their order: the first key decides which server of a Redis Cluster runs the script. */
-  keys: readonly K[];
-  args?: readonly A[];
+  keys: K;
+  args?: A;
   /** Arguments of any number of values, each a table in Lua. */
-  lists?: readonly L[];
+  lists?: L;
 }
 
 /**
@@ -30,13 +38,14 @@ interface Names<K, A, L> {
  */
 export function defineScript<
   const K extends string,
-  const A extends string = never,
-  const L extends string = never,
->({ keys, args = [], lists = [] }: Names<K, A, L>, lua: string, effect?: ScriptEffect): NamedScript<K, A, L> {
+  const A extends string = '',
+  const L extends string = '',
+>(names: Names<K, A, L>, lua: string, effect?: ScriptEffect): NamedScript<Word<K>, Word<A>, Word<L>> {
+  const [keys, args, lists] = [wordsOf(names.keys), wordsOf<A>(names.args), wordsOf<L>(names.lists)];
   assertNames([...keys, ...args, ...lists]);
-  const names = `${declare('KEYS', keys)}${declare('ARGV', args)}${declareLists(args.length, lists)}`;
+  const declared = `${declare('KEYS', keys)}${declare('ARGV', args)}${declareLists(args.length, lists)}`;
   return {
-    ...script(`${names}${lua}`, effect),
+    ...script(`${declared}${lua}`, effect),
     keys,
     args,
     call(values) {
@@ -44,6 +53,10 @@ export function defineScript<
       return [this, keys.map((name) => values[name]), [...args.map((name) => values[name]), ...ofLists]];
     },
   };
+}
+
+function wordsOf<S extends string>(text: S | undefined): Word<S>[] {
+  return (text?.split(/\s+/).filter((word) => word !== '') ?? []) as Word<S>[];
 }
 
 /** Returns the name of the local variable for a key or an argument. */

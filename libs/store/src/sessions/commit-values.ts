@@ -1,9 +1,11 @@
 import type { AppendEventRequest } from '@agentmesh/agent';
 import { type pendingChanges, recordedEnd, runName, tokensOf, turnChanges } from '@agentmesh/agent/internal';
-import { type Event, encodeToken, type Keys, type SessionRef, toJson } from '@agentmesh/protocol';
+import { type Event, type SessionRef, toJson } from '@agentmesh/protocol';
 import type { Outbox } from './app-state.ts';
-import { sessionKeys } from './lease-keys.ts';
 import { pendingField, pendingValues, turnValues } from './redis-pending-calls.ts';
+import { callOf, valuesOf } from './script-call.ts';
+import { commitScript } from './scripts/commit-script.ts';
+import { plainCommitScript, plainEndScript } from './scripts/plain-commit-script.ts';
 import { retentionValues } from './scripts/retention.ts';
 import type { SessionPlace } from './session-place.ts';
 import { splitDelta } from './state-delta.ts';
@@ -19,7 +21,7 @@ export interface Committing extends Omit<AppendEventRequest, 'session'> {
   uncounted: number;
 }
 
-/** The reply of the commit script. */
+/** The reply of the scripts that commit. */
 export type CommitResult =
   | [seq: number, repeated: 0 | 1, outbox: Outbox, counted: number, isIdle: 0 | 1]
   | 'gone'
@@ -28,29 +30,55 @@ export type CommitResult =
   | 'other'
   | 'late';
 
+type Place = Pick<SessionPlace, 'keys' | 'invocationTtlMs' | 'retention'>;
+
+/**
+ * Returns the call of a plain commit: of a running run's event that changes no state, opens and closes no call, and
+ * stands for no others, in an app that keeps all. Returns undefined for any other event.
+ */
+export function plainCommit(place: Place, committing: Committing) {
+  const { event, changes, token, attempt, aside, whileOpen, end } = committing;
+  const { asks, through, author } = turnValues(turnChanges(event));
+  const isPlain =
+    token !== undefined && attempt === undefined && !aside && whileOpen === undefined && author !== 'user';
+  const { ttl, most } = retentionValues(place.retention(committing.ref.appName));
+  if (!isPlain || ttl !== '' || most !== '' || through !== '' || end?.resume !== undefined) return undefined;
+  if (asks.length + changes.opened.length + changes.closed.length > 0) return undefined;
+  for (const _key in event.actions.stateDelta) return undefined;
+  const { keys } = place;
+  const ref = { ...committing.ref, invocationId: event.invocationId };
+  const values = { ...commonValues(place, committing), author };
+  if (!end) return callOf(keys, plainCommitScript, ref, values);
+  return callOf(keys, plainEndScript, ref, { ...values, ...endValues(event, end) });
+}
+
 /** Returns the keys and arguments of the commit script. */
-export function commitValues(
-  { keys, invocationTtlMs, retention }: Pick<SessionPlace, 'keys' | 'invocationTtlMs' | 'retention'>,
-  {
-    ref,
-    event,
-    json,
-    changes,
-    knownSeq,
-    token,
-    attempt,
-    aside = false,
-    whileOpen,
-    end,
-    uncounted,
-  }: Committing,
-) {
-  const { sessionId: id } = ref;
+export function commitValues(place: Place, committing: Committing) {
+  const { ref, event, changes, attempt, aside = false, whileOpen, end } = committing;
   const delta = splitDelta(event.actions.stateDelta, 'the state delta');
   return {
-    ...commitKeys(keys, ref, event),
-    id,
-    sessionToken: encodeToken(id),
+    ...valuesOf(place.keys, commitScript, { ...ref, invocationId: event.invocationId }),
+    ...commonValues(place, committing),
+    part: attempt?.part ?? '',
+    attempt: attempt?.number ?? '',
+    whileOpen: whileOpen === undefined ? '' : pendingField(ref.sessionId, whileOpen),
+    sessionState: delta.session.flat(),
+    userState: delta.user.flat(),
+    tempState: delta.temp.flat(),
+    appState: delta.app.flat(),
+    ...pendingValues(changes, ref.sessionId),
+    ...turnValues(turnChanges(event)),
+    aside: aside ? 1 : 0,
+    ...retentionValues(place.retention(ref.appName)),
+    ...endValues(event, end),
+  };
+}
+
+function commonValues(
+  { invocationTtlMs }: Place,
+  { event, json, knownSeq, token, end, uncounted }: Committing,
+) {
+  return {
     eventId: event.id,
     event: json,
     timestamp: event.timestamp,
@@ -60,37 +88,7 @@ export function commitValues(
     endedMs: end?.as.waits ? invocationTtlMs.running : invocationTtlMs.ended,
     fencingToken: token ?? '',
     modelTokens: tokensOf(event),
-    part: attempt?.part ?? '',
-    attempt: attempt?.number ?? '',
-    whileOpen: whileOpen === undefined ? '' : pendingField(id, whileOpen),
-    sessionState: delta.session.flat(),
-    userState: delta.user.flat(),
-    tempState: delta.temp.flat(),
-    appState: delta.app.flat(),
-    ...pendingValues(changes, id),
-    ...turnValues(turnChanges(event)),
-    aside: aside ? 1 : 0,
-    ...retentionValues(retention(ref.appName)),
-    ...endValues(event, end),
     calls: uncounted,
-  };
-}
-
-function commitKeys(keys: Keys, ref: SessionRef, { invocationId }: Event) {
-  const { appName, userId } = ref;
-  return {
-    ...sessionKeys(keys, ref),
-    events: keys.events(ref),
-    state: keys.state(ref),
-    user: keys.user(appName, userId),
-    sessions: keys.sessions(appName, userId),
-    invocation: keys.invocation(appName, userId, invocationId),
-    outbox: keys.appOutbox(appName, userId),
-    pending: keys.pending(appName, userId),
-    answered: keys.answered(ref),
-    hiddenSessions: keys.hiddenSessions(appName, userId),
-    index: keys.index(appName, userId),
-    sessionEnds: keys.sessionEnds(appName, userId),
   };
 }
 

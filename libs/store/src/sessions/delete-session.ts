@@ -12,6 +12,7 @@ import type { RedisConnection } from '../connection/redis-connection.ts';
 import { noteBusy } from './busy-lists.ts';
 import { forgetRuns, forgetWaitingUser } from './redis-overview.ts';
 import { isNamed, keptCall, memberOf } from './redis-pending-calls.ts';
+import { callOf } from './script-call.ts';
 import {
   closeSessionScript,
   deleteInvocationsScript,
@@ -97,20 +98,10 @@ async function removeUnmentioned({ connection, keys, ref }: Deletion): Promise<v
  * deletion finds it.
  */
 async function closeSession({ connection, keys, ref }: Deletion): Promise<void> {
-  const { appName, userId } = ref;
   const waiting = keys.waiting(ref);
   // A run that waits for a share is found by its user, and only when the share has room.
   if ((await connection.run((redis) => redis.zcard(waiting))) > 0) await noteBusy(connection, keys, ref);
-  const count = await connection.script<number>(
-    ...closeSessionScript.call({
-      session: keys.session(ref),
-      waiting,
-      waitingRuns: keys.waitingRuns(ref),
-      running: keys.running(appName, userId),
-      ready: keys.ready(appName, userId),
-      sessionToken: encodeToken(ref.sessionId),
-    }),
-  );
+  const count = await connection.script<number>(...callOf(keys, closeSessionScript, ref, {}));
   // It may have come between the two steps.
   if (count > 0) await noteBusy(connection, keys, ref);
 }
@@ -192,23 +183,7 @@ async function leaveWaitingUsers({ connection, keys, ref }: Deletion): Promise<v
  * place in the user's list. After a crash behind this step only the session's queue is left, which expires.
  */
 async function removeSession({ connection, keys, ref }: Deletion): Promise<void> {
-  const { appName, userId, sessionId } = ref;
-  await connection.script(
-    ...deleteSessionScript.call({
-      session: keys.session(ref),
-      events: keys.events(ref),
-      state: keys.state(ref),
-      sessions: keys.sessions(appName, userId),
-      hiddenSessions: keys.hiddenSessions(appName, userId),
-      answered: keys.answered(ref),
-      pending: keys.pending(appName, userId),
-      waiting: keys.waiting(ref),
-      waitingRuns: keys.waitingRuns(ref),
-      sessionEnds: keys.sessionEnds(appName, userId),
-      id: sessionId,
-      sessionToken: encodeToken(sessionId),
-    }),
-  );
+  await connection.script(...callOf(keys, deleteSessionScript, ref, {}));
 }
 
 /** Returns the ids of all calls of a page. */

@@ -8,14 +8,13 @@ import {
   type Invocations,
   type RunEnding,
   recordedEnd,
-  runName,
   runOfName,
   type SessionWork,
   takeoverError,
 } from '@agentmesh/agent/internal';
-import { encodeToken, type SessionRef, toJson } from '@agentmesh/protocol';
+import { type SessionRef, toJson } from '@agentmesh/protocol';
 import { recordOf, workOf } from './invocation-record.ts';
-import { resumeName, sessionKeys } from './lease-keys.ts';
+import { callOf, resumeName } from './script-call.ts';
 import {
   attemptScript,
   closePartScript,
@@ -37,32 +36,32 @@ export class RedisInvocations implements Invocations {
   }
 
   async get(ref: InvocationRef): Promise<InvocationRecord> {
-    const { invocation } = this.#recordKeys(ref);
-    return recordOf(
-      await this.#place.connection.script<string[]>(...readInvocationScript.call({ invocation })),
-    );
+    return recordOf(await this.#read(ref));
   }
 
   async beginAttempt(ref: InvocationRef, part: string): Promise<Attempt> {
-    const values = { ...this.#recordKeys(ref), ...this.#recordOptions(ref), part };
-    const number = await this.#place.connection.script<number>(...attemptScript.call(values));
+    const { connection, keys } = this.#place;
+    const number = await connection.script<number>(
+      ...callOf(keys, attemptScript, ref, { ...this.#kept(), part }),
+    );
     if (number === 0) throw closedPartError();
     return { part, number };
   }
 
   async closePart(ref: InvocationRef, part: string): Promise<void> {
-    const values = { ...this.#recordKeys(ref), ...this.#recordOptions(ref), part };
-    await this.#place.connection.script(...closePartScript.call(values));
+    const { connection, keys } = this.#place;
+    await connection.script(...callOf(keys, closePartScript, ref, { ...this.#kept(), part }));
   }
 
   async noteCall(ref: InvocationRef, { id, tool }: { id: string; tool: string }): Promise<void> {
-    const values = { ...this.#recordKeys(ref), ...this.#recordOptions(ref), callId: id, tool };
-    await this.#place.connection.script(...noteCallOfToolScript.call(values));
+    const { connection, keys } = this.#place;
+    const values = { ...this.#kept(), callId: id, tool };
+    await connection.script(...callOf(keys, noteCallOfToolScript, ref, values));
   }
 
   async dropCall(ref: InvocationRef, id: string): Promise<void> {
-    const { invocation } = this.#recordKeys(ref);
-    await this.#place.connection.script(...dropCallOfToolScript.call({ invocation, callId: id }));
+    const { connection, keys } = this.#place;
+    await connection.script(...callOf(keys, dropCallOfToolScript, ref, { callId: id }));
   }
 
   async workIn(ref: SessionRef): Promise<SessionWork | undefined> {
@@ -71,14 +70,13 @@ export class RedisInvocations implements Invocations {
     const holder = await connection.run((redis) => redis.hget(session, 'lease'));
     if (holder === null) return undefined;
     const { invocationId } = runOfName(holder);
-    const { invocation } = this.#recordKeys({ ...ref, invocationId });
-    const fields = await connection.script<string[]>(...readInvocationScript.call({ invocation }));
-    return workOf(invocationId, fields);
+    return workOf(invocationId, await this.#read({ ...ref, invocationId }));
   }
 
   async countLlmCall(ref: InvocationRef, token?: number): Promise<number> {
-    const values = { ...this.#recordKeys(ref), ...this.#recordOptions(ref), fencingToken: token ?? '' };
-    return unlessFenced(await this.#place.connection.script<number | 'fenced'>(...countScript.call(values)));
+    const { connection, keys } = this.#place;
+    const call = callOf(keys, countScript, ref, { ...this.#kept(), fencingToken: token ?? '' });
+    return unlessFenced(await connection.script<number | 'fenced'>(...call));
   }
 
   async cancel(
@@ -89,10 +87,8 @@ export class RedisInvocations implements Invocations {
     const { connection, keys } = this.#place;
     const end = { status: 'failed', error: { code: 'cancelled', message: reason } };
     const reply = await connection.script<string[] | 'unknown'>(
-      ...cancelScript.call({
-        ...this.#recordKeys(ref),
-        ...sessionKeys(keys, ref),
-        ...this.#recordOptions(ref),
+      ...callOf(keys, cancelScript, ref, {
+        ...this.#kept(),
         reason,
         invocationId: ref.invocationId,
         endJson: toJson(end, 'the end'),
@@ -107,17 +103,13 @@ export class RedisInvocations implements Invocations {
   async end(ref: InvocationRef, end: RunEnding, token?: number): Promise<EndedInvocation> {
     const { refused, waits } = end;
     const { connection, keys } = this.#place;
-    const recordOptions = this.#recordOptions(ref);
+    const kept = this.#kept();
     const reply = await connection.script<[record: string[], lastSeq: number, isIdle: 0 | 1] | 'fenced'>(
-      ...endScript.call({
-        ...this.#recordKeys(ref),
-        ...sessionKeys(keys, ref),
-        ...recordOptions,
-        endedMs: waits ? recordOptions.runningMs : recordOptions.endedMs,
+      ...callOf(keys, endScript, ref, {
+        ...kept,
+        endedMs: waits ? kept.runningMs : kept.endedMs,
         fencingToken: token ?? '',
         endJson: toJson(recordedEnd(end), 'the end'),
-        run: runName(ref),
-        resume: resumeName(ref),
         refused: refused ? 1 : 0,
       }),
     );
@@ -125,15 +117,15 @@ export class RedisInvocations implements Invocations {
     return { ...recordOf(record), lastSeq, isIdle: isIdle === 1 };
   }
 
-  #recordKeys({ appName, userId, invocationId }: InvocationRef) {
-    const { keys } = this.#place;
-    return { invocation: keys.invocation(appName, userId, invocationId), index: keys.index(appName, userId) };
+  #read(ref: InvocationRef): Promise<string[]> {
+    const { connection, keys } = this.#place;
+    return connection.script(...callOf(keys, readInvocationScript, ref, {}));
   }
 
-  /** Returns the session to which a new record belongs, and how long a record is kept. */
-  #recordOptions({ sessionId }: InvocationRef) {
+  /** Returns how long a record is kept, for scripts. */
+  #kept() {
     const { running, ended } = this.#place.invocationTtlMs;
-    return { sessionToken: encodeToken(sessionId), runningMs: running, endedMs: ended };
+    return { runningMs: running, endedMs: ended };
   }
 }
 

@@ -6,7 +6,6 @@ import {
   type NextRunOptions,
   type PromoteOptions,
   type RunEnd,
-  runName,
   runOfName,
   type SessionLeases,
   type SessionView,
@@ -16,7 +15,7 @@ import {
   takeoverError,
   type UserOwner,
 } from '@agentmesh/agent/internal';
-import { decodeToken, encodeToken, meshTime, type SessionRef, toJson } from '@agentmesh/protocol';
+import { decodeToken, meshTime, type SessionRef, toJson } from '@agentmesh/protocol';
 import {
   dropIdleSession,
   dropIfIdle,
@@ -25,7 +24,7 @@ import {
   listBusyUsers,
   noteBusy,
 } from './busy-lists.ts';
-import { invocationKey, resumeName, sessionKeys, userKeys } from './lease-keys.ts';
+import { callOf } from './script-call.ts';
 import {
   abandonScript,
   findSilentScript,
@@ -54,11 +53,7 @@ export class RedisSessionLeases implements SessionLeases {
   async renew(ref: InvocationRef, token: number, leaseMs = defaultLeaseMs): Promise<{ cancelled?: string }> {
     const { connection, keys } = this.#place;
     const renewed = await connection.script<[string] | 'fenced'>(
-      ...renewScript.call({
-        invocation: invocationKey(keys, ref),
-        session: keys.session(ref),
-        running: keys.running(ref.appName, ref.userId),
-        sessionToken: encodeToken(ref.sessionId),
+      ...callOf(keys, renewScript, ref, {
         fencingToken: token,
         invocationId: ref.invocationId,
         leaseMs,
@@ -71,9 +66,7 @@ export class RedisSessionLeases implements SessionLeases {
 
   async giveBack(ref: InvocationRef, token: number): Promise<void> {
     const { connection, keys } = this.#place;
-    await connection.script(
-      ...giveBackScript.call({ invocation: invocationKey(keys, ref), fencingToken: token }),
-    );
+    await connection.script(...callOf(keys, giveBackScript, ref, { fencingToken: token }));
   }
 
   async nextRun(from: SessionRef | UserOwner, options: NextRunOptions = {}): Promise<NextRun | undefined> {
@@ -84,9 +77,7 @@ export class RedisSessionLeases implements SessionLeases {
     if (found === '') return undefined;
     const { appName, userId } = from;
     const ref = { appName, userId, sessionId: decodeToken(found) };
-    const { session, waiting, waitingRuns, ready } = sessionKeys(keys, ref);
-    const values = { session, waiting, waitingRuns, ready, sessionToken: found };
-    const run = await connection.script<string>(...readReadyScript.call(values));
+    const run = await connection.script<string>(...callOf(keys, readReadyScript, ref, {}));
     // A session that was not ready any more is off the list now.
     return run === '' ? await this.nextRun({ appName, userId }, options) : { sessionId: ref.sessionId, run };
   }
@@ -94,9 +85,8 @@ export class RedisSessionLeases implements SessionLeases {
   /** Returns the run of this session whose turn it is, or the token of another session; '' for neither. */
   async #nextIn(ref: SessionRef, { running }: NextRunOptions): Promise<NextRun | string> {
     const { connection, keys } = this.#place;
-    const { queued: _queued, ...names } = sessionKeys(keys, ref);
-    const values = { ...names, sessionToken: encodeToken(ref.sessionId), most: running ?? '' };
-    const readNext = () => connection.script<[0 | 1, string, string]>(...nextRunScript.call(values));
+    const call = callOf(keys, nextRunScript, ref, { most: running ?? '' });
+    const readNext = () => connection.script<[0 | 1, string, string]>(...call);
     const [isBusy, run, other] = await readNext();
     if (run !== '') return { sessionId: ref.sessionId, run };
     if (!isBusy) await dropIfIdle(connection, keys, ref, async () => (await readNext())[0] === 1);
@@ -106,9 +96,8 @@ export class RedisSessionLeases implements SessionLeases {
   /** Returns the token of the session of the user whose run may begin now, or ''. */
   async #nextReady(user: UserOwner, { running, skip = 0 }: NextRunOptions): Promise<string> {
     const { connection, keys } = this.#place;
-    const { queued: _queued, ...names } = userKeys(keys, user);
-    const values = { ...names, most: running ?? '', skip };
-    const read = () => connection.script<[number, string]>(...nextReadyScript.call(values));
+    const call = callOf(keys, nextReadyScript, user, { most: running ?? '', skip });
+    const read = () => connection.script<[number, string]>(...call);
     const [count, ready] = await read();
     if (count === 0) await dropUserIfIdle(connection, keys, user, async () => (await read())[0] > 0);
     return ready;
@@ -120,10 +109,7 @@ export class RedisSessionLeases implements SessionLeases {
     // Sent before the script, as in `take`.
     const listed = noteBusy(connection, keys, ref);
     const promoted = connection.script<0 | 1>(
-      ...promoteScript.call({
-        ...sessionKeys(keys, ref),
-        sessionToken: encodeToken(ref.sessionId),
-        run: runName(ref),
+      ...callOf(keys, promoteScript, ref, {
         leaseMs,
         digest: run === undefined ? '' : createHash('sha1').update(run).digest('hex'),
         most: running ?? '',
@@ -140,9 +126,10 @@ export class RedisSessionLeases implements SessionLeases {
   }
 
   async look(ref: SessionRef): Promise<SessionView | undefined> {
-    const { session, queued } = sessionKeys(this.#place.keys, ref);
-    const call = lookScript.call({ session, queued });
-    const found = await this.#place.connection.script<[number, string, number] | null>(...call);
+    const { connection, keys } = this.#place;
+    const found = await connection.script<[number, string, number] | null>(
+      ...callOf(keys, lookScript, ref, {}),
+    );
     if (!found) return undefined;
     const [seq, incarnation, waiting] = found;
     return { seq, incarnation, waiting };
@@ -156,22 +143,13 @@ export class RedisSessionLeases implements SessionLeases {
 
   async leave(ref: InvocationRef): Promise<void> {
     const { connection, keys } = this.#place;
-    const values = {
-      sessionToken: encodeToken(ref.sessionId),
-      run: runName(ref),
-      resume: resumeName(ref),
-    };
-    await connection.script(
-      ...leaveScript.call({ invocation: invocationKey(keys, ref), ...sessionKeys(keys, ref), ...values }),
-    );
+    await connection.script(...callOf(keys, leaveScript, ref, {}));
   }
 
   async findSilent(ref: SessionRef): Promise<SilentHolder | undefined> {
     const { connection, keys } = this.#place;
-    const { session, waitingRuns } = sessionKeys(keys, ref);
-    const found = await connection.script<[string, string, number] | null>(
-      ...findSilentScript.call({ session, waitingRuns }),
-    );
+    const call = callOf(keys, findSilentScript, ref, {});
+    const found = await connection.script<[string, string, number] | null>(...call);
     if (!found) return undefined;
     const [name, run, asked] = found;
     return { ...runOfName(name), run, asked };
@@ -179,23 +157,16 @@ export class RedisSessionLeases implements SessionLeases {
 
   async noteAsked(ref: InvocationRef, leaseMs = defaultLeaseMs): Promise<boolean> {
     const { connection, keys } = this.#place;
-    const values = { session: keys.session(ref), run: runName(ref), leaseMs };
-    return (await connection.script<0 | 1>(...noteAskedScript.call(values))) === 1;
+    return (await connection.script<0 | 1>(...callOf(keys, noteAskedScript, ref, { leaseMs }))) === 1;
   }
 
   async abandon(ref: InvocationRef, end: RunEnd): Promise<boolean> {
     const { connection, keys } = this.#place;
     const { running, ended } = this.#place.invocationTtlMs;
     const abandoned = await connection.script<0 | 1>(
-      ...abandonScript.call({
-        invocation: invocationKey(keys, ref),
-        index: keys.index(ref.appName, ref.userId),
-        ...sessionKeys(keys, ref),
-        sessionToken: encodeToken(ref.sessionId),
+      ...callOf(keys, abandonScript, ref, {
         runningMs: running,
         endedMs: ended,
-        run: runName(ref),
-        resume: resumeName(ref),
         endJson: toJson(end, 'the end'),
       }),
     );

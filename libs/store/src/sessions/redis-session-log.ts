@@ -11,7 +11,7 @@ import {
   type TurnNeed,
   type TurnSession,
 } from '@agentmesh/agent/internal';
-import { encodeToken, type Keys, MeshError, type SessionRef } from '@agentmesh/protocol';
+import { type Keys, MeshError, type SessionRef } from '@agentmesh/protocol';
 import type { RedisConnection } from '../connection/redis-connection.ts';
 import type { AppState, Outbox } from './app-state.ts';
 import {
@@ -22,6 +22,7 @@ import {
   type LogPart,
   storedEventOf,
 } from './event-log.ts';
+import { callOf } from './script-call.ts';
 import { type RetentionOf, unfinishedTtl } from './scripts/retention.ts';
 import {
   appendHistoryScript,
@@ -44,12 +45,13 @@ const newestSize = 200;
  * turn needs.
  */
 type Picture = [
+  app: string[],
+  outbox: Outbox,
   /** `first` is the number of the first kept event, if older events were cut off. */
   meta: [updated: string, seq: string, first: string | null, nonce: string],
   state: string[],
   user: string[],
   log: LogEntry[],
-  outbox: Outbox,
   firstSeq?: number,
 ];
 
@@ -72,35 +74,25 @@ export class RedisSessionLog implements SessionLog {
 
   /** Reads a session, and at least that part of its log. */
   async readPart(ref: SessionRef, { count, afterSeq }: LogPart): Promise<SessionPart | undefined> {
-    const picture = this.#connection.script<Picture | null>(
-      ...readScript.call({
-        ...this.#pictureKeys(ref),
-        count: Math.min(count, newestSize),
-        after: afterSeq,
-      }),
-    );
-    return await this.#view(ref, picture, ({ seq }) => Math.max(afterSeq, seq - count));
+    const values = { count: Math.min(count, newestSize), after: afterSeq };
+    const read = (app: string) => callOf(this.#keys, readScript, ref, { ...values, app });
+    return await this.#view(ref, read, ({ seq }) => Math.max(afterSeq, seq - count));
   }
 
   async readTurn(ref: InvocationRef, need: TurnNeed, knownSeq = 0): Promise<TurnSession | undefined> {
     const { last = '', summaries = [], answers = [], authors = [], fromSeq = '' } = need;
-    const picture = this.#connection.script<Picture | null>(
-      ...readTurnScript.call({
-        ...this.#pictureKeys(ref),
-        invocation: this.#keys.invocation(ref.appName, ref.userId, ref.invocationId),
-        answered: this.#keys.answered(ref),
-        count: newestSize,
-        known: knownSeq,
-        sessionToken: encodeToken(ref.sessionId),
-        last,
-        fromSeq,
-        summaries,
-        answers,
-        authors,
-      }),
-    );
+    const values = {
+      count: newestSize,
+      known: knownSeq,
+      last,
+      fromSeq,
+      summaries,
+      answers,
+      authors,
+    };
     let firstSeq = 1;
-    const result = await this.#view(ref, picture, ({ first = 1 }) => {
+    const read = (app: string) => callOf(this.#keys, readTurnScript, ref, { ...values, app });
+    const result = await this.#view(ref, read, ({ first = 1 }) => {
       firstSeq = first;
       return Math.max(first, knownSeq) - 1;
     });
@@ -109,28 +101,18 @@ export class RedisSessionLog implements SessionLog {
     return { session: { ...session, events: log.map(({ event }) => event) }, firstSeq, incarnation };
   }
 
-  #pictureKeys(ref: SessionRef) {
-    const { appName, userId } = ref;
-    const keys = this.#keys;
-    return {
-      session: keys.session(ref),
-      state: keys.state(ref),
-      user: keys.user(appName, userId),
-      events: keys.events(ref),
-      outbox: keys.appOutbox(appName, userId),
-    };
-  }
-
   /** Returns the session of a picture, and its log after a number. */
   async #view(
     ref: SessionRef,
-    script: Promise<Picture | null>,
+    read: (appKey: string) => Parameters<RedisConnection['script']>,
     behind: (of: { seq: number; first: number | undefined }) => number,
   ): Promise<SessionPart | undefined> {
     const { appName, userId, sessionId: id } = ref;
-    const [picture, appBefore] = await Promise.all([script, this.#app.readApp(appName)]);
+    const picture = await this.#app.readWithApp(ref, (appKey) =>
+      this.#connection.script<Picture | null>(...read(appKey)),
+    );
     if (!picture) return undefined;
-    const [[updated, lastSeq, firstKept, incarnation], sessionState, user, newestFirst, outbox, firstSeq] =
+    const [app, [updated, lastSeq, firstKept, incarnation], sessionState, user, newestFirst, firstSeq] =
       picture;
     const seq = Number(lastSeq);
     const newest = newestFirst.reverse().map(storedEventOf);
@@ -141,8 +123,6 @@ export class RedisSessionLog implements SessionLog {
     if (older.length < last - first) {
       throw new MeshError('unavailable', `session ${id} was deleted while it was read; try again`);
     }
-    await this.#app.applyOutbox(appName, userId, outbox);
-    const app = outbox.length > 0 ? await this.#app.readApp(appName) : appBefore;
     const state = { ...app, ...stateOf('user', user), ...stateOf('session', sessionState) };
     const log = [...older, ...newest];
     return { id, appName, userId, state, log, lastUpdateTime: Number(updated), seq, incarnation };
@@ -207,16 +187,9 @@ export class RedisSessionLog implements SessionLog {
     const authors = new Map(
       events.map(({ author = '' }, at) => [author, String(afterSeq + at + 1)] as const),
     );
-    const keys = this.#keys;
     const retention = this.#retention(ref.appName);
     const result = await this.#connection.script<1 | 'gone' | number>(
-      ...appendHistoryScript.call({
-        session: keys.session(ref),
-        events: keys.events(ref),
-        state: keys.state(ref),
-        sessions: keys.sessions(ref.appName, ref.userId),
-        sessionEnds: keys.sessionEnds(ref.appName, ref.userId),
-        id: ref.sessionId,
+      ...callOf(this.#keys, appendHistoryScript, ref, {
         after: afterSeq,
         timestamp: last.timestamp,
         lastId: last.id,

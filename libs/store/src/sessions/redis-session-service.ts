@@ -22,7 +22,7 @@ import {
 } from '@agentmesh/agent/internal';
 import { type Event, keptJson, MeshError, meshTime, type SessionRef, toJson } from '@agentmesh/protocol';
 import type { Outbox } from './app-state.ts';
-import { type CommitResult, commitValues } from './commit-values.ts';
+import { type CommitResult, commitValues, plainCommit } from './commit-values.ts';
 import { deleteSession } from './delete-session.ts';
 import { bringUpToDate, chooseEvents, decodeEvent, encodeEvent, logPart } from './event-log.ts';
 import { listSessions } from './list-sessions.ts';
@@ -32,6 +32,7 @@ import { RedisPendingCalls } from './redis-pending-calls.ts';
 import { RedisSessionLeases } from './redis-session-leases.ts';
 import { RedisSessionLog } from './redis-session-log.ts';
 import { RedisUserRecords } from './redis-user-records.ts';
+import { callOf } from './script-call.ts';
 import { commitScript } from './scripts/commit-script.ts';
 import { unfinishedTtl } from './scripts/retention.ts';
 import { createScript } from './scripts/session-scripts.ts';
@@ -72,34 +73,28 @@ export class RedisSessionService implements SessionService {
     const { connection, keys, app, retention } = this.#place;
     const delta = splitDelta(state, 'the state');
     keptJson('state', JSON.stringify(state));
+    const sessionState = stateOf('session', delta.session.flat());
     const now = meshTime();
     const nonce = randomUUID();
-    const creating = connection.script<[user: string[], outbox: Outbox] | null>(
-      ...createScript.call({
-        session: keys.session(ref),
-        state: keys.state(ref),
-        user: keys.user(appName, userId),
-        list: hidden ? keys.hiddenSessions(appName, userId) : keys.sessions(appName, userId),
-        outbox: keys.appOutbox(appName, userId),
-        sessionEnds: keys.sessionEnds(appName, userId),
-        nonce,
-        id,
-        now,
-        hidden: hidden ? 1 : 0,
-        initial: toJson(stateOf('session', delta.session.flat()), 'the state'),
-        ttl: isUnfinished ? unfinishedTtl(retention(appName)) : (retention(appName).sessionTtlMs ?? ''),
-        sessionState: delta.session.flat(),
-        userState: delta.user.flat(),
-        appState: delta.app.flat(),
-      }),
+    const values = {
+      list: hidden ? keys.hiddenSessions(appName, userId) : keys.sessions(appName, userId),
+      nonce,
+      now,
+      hidden: hidden ? 1 : 0,
+      initial: toJson(sessionState, 'the state'),
+      ttl: isUnfinished ? unfinishedTtl(retention(appName)) : (retention(appName).sessionTtlMs ?? ''),
+      sessionState: delta.session.flat(),
+      userState: delta.user.flat(),
+      appState: delta.app.flat(),
+    };
+    const created = await app.readWithApp(ref, (appKey) =>
+      connection.script<[string[], Outbox, user: string[]] | null>(
+        ...callOf(keys, createScript, ref, { ...values, app: appKey }),
+      ),
     );
-    const [created, appBefore] = await Promise.all([creating, app.readApp(appName)]);
     if (!created) throw new MeshError('already_exists', `session ${id} exists; use it or choose another id`);
-    const [user, outbox] = created;
-    await app.applyOutbox(appName, userId, outbox);
-    const sessionState = stateOf('session', delta.session.flat());
-    const appNow = outbox.length > 0 ? await app.readApp(appName) : appBefore;
-    const allState = { ...appNow, ...stateOf('user', user), ...sessionState };
+    const [appState, user] = created;
+    const allState = { ...appState, ...stateOf('user', user), ...sessionState };
     const session = { id, appName, userId, state: allState, events: [], lastUpdateTime: now, seq: 0 };
     return noteIncarnation(session, nonce);
   }
@@ -160,9 +155,13 @@ export class RedisSessionService implements SessionService {
     const { connection, app } = this.#place;
     const changes = pendingChanges(stored, session.id);
     const values = { ...request, ref, changes, knownSeq: session.seq, ...{ whileOpen, end } };
-    const call = commitScript.call(commitValues(this.#place, values));
-    await this.pending.before(ref, changes);
-    const result = await connection.script<CommitResult>(...call);
+    const plain = plainCommit(this.#place, values);
+    let result = plain ? await connection.script<CommitResult | 'unusual'>(...plain) : 'unusual';
+    if (result === 'unusual') {
+      const call = commitScript.call(commitValues(this.#place, values));
+      await this.pending.before(ref, changes);
+      result = await connection.script<CommitResult>(...call);
+    }
     if (result === 'gone') throw noSession(ref);
     if (result === 'fenced') throw takeoverError();
     if (result === 'repeated') throw newerAttemptError();

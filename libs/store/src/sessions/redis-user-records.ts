@@ -1,11 +1,11 @@
 import { type KeptSession, runOfName, type UserOwner, type UserRecords } from '@agentmesh/agent/internal';
-import { encodeToken, type Keys, type SessionRef } from '@agentmesh/protocol';
+import type { Keys, SessionRef } from '@agentmesh/protocol';
 import type { RedisConnection } from '../connection/redis-connection.ts';
 import { type AppState, writerOf } from './app-state.ts';
 import { forgetBusy, forgetBusyUser } from './busy-lists.ts';
 import { forgetCall, readKept } from './delete-session.ts';
-import { userKeys } from './lease-keys.ts';
 import { forgetRuns, forgetWaitingUser } from './redis-overview.ts';
+import { callOf } from './script-call.ts';
 import {
   deleteKeptScript,
   deleteUserScript,
@@ -89,11 +89,7 @@ export class RedisUserRecords implements UserRecords {
     await app.sweep(appName, userId);
     const others = await this.#deleteKept(user);
     const [stateKeys, pending] = await connection.script<[number, number]>(
-      ...deleteUserScript.call({
-        user: keys.user(appName, userId),
-        pending: keys.pending(appName, userId),
-        ...userKeys(keys, user),
-      }),
+      ...callOf(keys, deleteUserScript, user, {}),
     );
     await forgetBusyUser(connection, keys, user);
     await forgetWaitingUser(connection, keys, user);
@@ -106,14 +102,7 @@ export class RedisUserRecords implements UserRecords {
 
   async forgetQueue(ref: SessionRef): Promise<void> {
     const { connection, keys } = this.#place;
-    await connection.script(
-      ...forgetQueueScript.call({
-        waiting: keys.waiting(ref),
-        waitingRuns: keys.waitingRuns(ref),
-        queued: keys.queued(ref.appName, ref.userId),
-        sessionToken: encodeToken(ref.sessionId),
-      }),
-    );
+    await connection.script(...callOf(keys, forgetQueueScript, ref, {}));
     await forgetBusy(connection, keys, ref);
   }
 

@@ -5,18 +5,17 @@ import {
   type HeldSession,
   type InvocationRef,
   pendingChanges,
-  runName,
   runOfName,
   type TakenSession,
   type TakeOptions,
 } from '@agentmesh/agent/internal';
-import { encodeToken, toJson } from '@agentmesh/protocol';
+import { toJson } from '@agentmesh/protocol';
 import { noteBusy } from './busy-lists.ts';
 import { type CommitResult, commitValues } from './commit-values.ts';
 import { decodeEvent, encodeEvent } from './event-log.ts';
 import { recordOf } from './invocation-record.ts';
-import { invocationKey, resumeName, sessionKeys } from './lease-keys.ts';
 import { forgetRuns, noteRun } from './redis-overview.ts';
+import { valuesOf } from './script-call.ts';
 import { takeAndCommitScript } from './scripts/take-and-commit-script.ts';
 import { takeScript } from './scripts/take-script.ts';
 import type { SessionPlace } from './session-place.ts';
@@ -114,18 +113,13 @@ function takeValues({ keys, invocationTtlMs }: SessionPlace, ref: InvocationRef,
     onlyNew = false,
   } = options;
   return {
-    invocation: invocationKey(keys, ref),
-    ...sessionKeys(keys, ref),
-    index: keys.index(ref.appName, ref.userId),
-    sessionToken: encodeToken(ref.sessionId),
+    ...valuesOf(keys, takeScript, ref),
     runningMs: invocationTtlMs.running,
     endedMs: invocationTtlMs.ended,
     nonce: randomUUID(),
-    run: runName(ref),
     leaseMs,
     whenBusy,
     message: run,
-    resume: resumeName(ref),
     part: delivery?.part ?? '',
     delivery: delivery?.message ?? '',
     place: place ?? '',

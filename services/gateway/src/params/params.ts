@@ -68,12 +68,23 @@ export async function readInvocationRef(context: GatewayContext, request: Fastif
   return { ...(await readSession(context, request)), invocationId };
 }
 
+/** The schemas of queries by their shapes: the making of a schema takes longer than the reading of a query. */
+const querySchemas = new WeakMap<z.core.$ZodLooseShape, unknown>();
+
+function querySchema<Shape extends z.core.$ZodLooseShape>(shape: Shape) {
+  const schema = (querySchemas.get(shape) ?? z.strictObject(shape)) as ReturnType<
+    typeof z.strictObject<Shape>
+  >;
+  querySchemas.set(shape, schema);
+  return schema;
+}
+
 /**
  * Reads a query in either spelling of its keys. @throws MeshError `invalid_argument`, also for unknown keys:
  * a misspelled key must not be ignored
  */
 export function readQuery<Shape extends z.core.$ZodLooseShape>(shape: Shape, request: FastifyRequest) {
-  return parse(z.strictObject(shape), camelizeKeys(request.query, 'the query'), 'the query');
+  return parse(querySchema(shape), camelizeKeys(request.query, 'the query'), 'the query');
 }
 
 /**

@@ -13,7 +13,7 @@ end
 
 /** Notes a member of a list. Returns its mark. */
 export const noteScript = defineScript(
-  { keys: ['list'], args: ['member', 'now', 'step'] },
+  { keys: 'list', args: 'member now step' },
   `${noteMember}
 return note_member(list, member, now, step)
 `,
@@ -21,7 +21,7 @@ return note_member(list, member, now, step)
 
 /** Removes a member of a list that nobody has noted or checked after this mark. */
 export const dropScript = defineScript(
-  { keys: ['list'], args: ['member', 'mark'] },
+  { keys: 'list', args: 'member mark' },
   `
 if tonumber(redis.call('ZSCORE', list, member) or 0) ~= tonumber(mark) then return 0 end
 return redis.call('ZREM', list, member)

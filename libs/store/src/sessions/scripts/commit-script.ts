@@ -36,47 +36,14 @@ end
  */
 export const commitScript = defineScript(
   {
-    keys: [
-      ...queueKeys,
-      'events',
-      'state',
-      'user',
-      'sessions',
-      'invocation',
-      'outbox',
-      'pending',
-      'answered',
-      'hiddenSessions',
-      'index',
-      'sessionEnds',
-    ],
-    args: [
-      'id',
-      'sessionToken',
-      'eventId',
-      'event',
-      'timestamp',
-      'invocationId',
-      'knownSeq',
-      'runningMs',
-      'endedMs',
-      'fencingToken',
-      'modelTokens',
-      'part',
-      'attempt',
-      'whileOpen',
-      'agent',
-      'through',
-      'author',
-      'aside',
-      'ttl',
-      'most',
-      'endJson',
-      'endRun',
-      'endResume',
-      'calls',
-    ],
-    lists: ['sessionState', 'userState', 'tempState', 'appState', 'opened', 'closed', 'asks', 'answers'],
+    keys: `
+      ${queueKeys} events state user sessions invocation outbox pending answered hiddenSessions index
+      sessionEnds`,
+    args: `
+      id sessionToken eventId event timestamp invocationId knownSeq runningMs endedMs fencingToken
+      modelTokens part attempt whileOpen agent through author aside ttl most endJson endRun endResume
+      calls`,
+    lists: 'sessionState userState tempState appState opened closed asks answers',
   },
   `${writeFields}${writeOutbox}${touchInvocation}${isFenced}${leaveSession}${noteTurn}${retain}
 local seq, holder, hidden = unpack(redis.call('HMGET', session, 'seq', 'lease', 'hidden'))

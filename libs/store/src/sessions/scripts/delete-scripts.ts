@@ -46,7 +46,7 @@ end
  * the id is not used again meanwhile. Returns the number of waiting runs.
  */
 export const closeSessionScript = defineScript(
-  { keys: ['session', 'waiting', 'waitingRuns', 'running', 'ready'], args: ['sessionToken'] },
+  { keys: 'session waiting waitingRuns running ready', args: 'sessionToken' },
   `
 local holder = redis.call('HGET', session, 'lease')
 if holder then redis.call('HDEL', waiting_runs, holder) end
@@ -61,19 +61,8 @@ return redis.call('ZCARD', waiting)
 /** Removes a session. UNLINK frees large values in the background. */
 export const deleteSessionScript = defineScript(
   {
-    keys: [
-      'session',
-      'events',
-      'state',
-      'sessions',
-      'hiddenSessions',
-      'answered',
-      'pending',
-      'waiting',
-      'waitingRuns',
-      'sessionEnds',
-    ],
-    args: ['id', 'sessionToken'],
+    keys: 'session events state sessions hiddenSessions answered pending waiting waitingRuns sessionEnds',
+    args: 'id sessionToken',
   },
   `
 redis.call('UNLINK', session, events, state, answered)
@@ -142,7 +131,7 @@ return count
 
 /** Deletes the queue of a session that is gone, and its runs from the list of waiting runs of the user. */
 export const forgetQueueScript = defineScript(
-  { keys: ['waiting', 'waitingRuns', 'queued'], args: ['sessionToken'] },
+  { keys: 'waiting waitingRuns queued', args: 'sessionToken' },
   `
 for _, run in ipairs(redis.call('ZRANGE', waiting, 0, -1)) do
   redis.call('ZREM', queued, session_token .. ' ' .. run)
@@ -154,7 +143,7 @@ return redis.call('UNLINK', waiting, waiting_runs)
 
 /** Deletes what is kept of a user beside the sessions. Returns how many fields of state and of calls there were. */
 export const deleteUserScript = defineScript(
-  { keys: ['user', 'pending', 'running', 'ready', 'queued'] },
+  { keys: 'user pending running ready queued' },
   `
 local counts = { #redis.call('HKEYS', user), #redis.call('HKEYS', pending) }
 redis.call('UNLINK', user, pending, running, ready, queued)

@@ -3,7 +3,7 @@ import { noteKey } from '../../scripts/expiring-key.ts';
 import { noteReady } from './user-runs.ts';
 
 /** The keys of a session and of its queue, and the lists of the runs of its user. */
-export const queueKeys = ['session', 'waiting', 'waitingRuns', 'running', 'ready', 'queued'] as const;
+export const queueKeys = 'session waiting waitingRuns running ready queued';
 
 // For a continued invocation, `run` is the name of the last run that continued it; each run has a separate
 // end.
@@ -76,7 +76,7 @@ end
 `;
 
 export const readInvocationScript = defineScript(
-  { keys: ['invocation'] },
+  { keys: 'invocation' },
   `${readInvocation}
 return read_invocation(invocation)
 `,
@@ -85,7 +85,7 @@ return read_invocation(invocation)
 
 /** Begins an attempt at a part. Returns its number; 0 for a closed part. */
 export const attemptScript = defineScript(
-  { keys: ['invocation', 'index'], args: ['sessionToken', 'runningMs', 'endedMs', 'part'] },
+  { keys: 'invocation index', args: 'sessionToken runningMs endedMs part' },
   `${touchInvocation}
 if redis.call('HGET', invocation, 'part:' .. part) == 'closed' then return 0 end
 local number = redis.call('HINCRBY', invocation, 'part:' .. part, 1)
@@ -96,7 +96,7 @@ return number
 
 /** Closes a part: a commit of any attempt at it finds another number. */
 export const closePartScript = defineScript(
-  { keys: ['invocation', 'index'], args: ['sessionToken', 'runningMs', 'endedMs', 'part'] },
+  { keys: 'invocation index', args: 'sessionToken runningMs endedMs part' },
   `${touchInvocation}
 redis.call('HSET', invocation, 'part:' .. part, 'closed')
 touch_invocation(invocation, index, session_token, running_ms, ended_ms)
@@ -105,7 +105,7 @@ touch_invocation(invocation, index, session_token, running_ms, ended_ms)
 
 /** Notes the tool that works on a call. */
 export const noteCallOfToolScript = defineScript(
-  { keys: ['invocation', 'index'], args: ['sessionToken', 'runningMs', 'endedMs', 'callId', 'tool'] },
+  { keys: 'invocation index', args: 'sessionToken runningMs endedMs callId tool' },
   `${touchInvocation}
 redis.call('HSET', invocation, 'call:' .. call_id, tool)
 touch_invocation(invocation, index, session_token, running_ms, ended_ms)
@@ -114,7 +114,7 @@ touch_invocation(invocation, index, session_token, running_ms, ended_ms)
 
 /** Removes the note of a call. */
 export const dropCallOfToolScript = defineScript(
-  { keys: ['invocation'], args: ['callId'] },
+  { keys: 'invocation', args: 'callId' },
   `return redis.call('HDEL', invocation, 'call:' .. call_id)
 `,
   'frees',
@@ -122,7 +122,7 @@ export const dropCallOfToolScript = defineScript(
 
 /** Counts a model call; `fencingToken` is the invocation's or ''. */
 export const countScript = defineScript(
-  { keys: ['invocation', 'index'], args: ['sessionToken', 'runningMs', 'endedMs', 'fencingToken'] },
+  { keys: 'invocation index', args: 'sessionToken runningMs endedMs fencingToken' },
   `${touchInvocation}${isFenced}
 if is_fenced(invocation, fencing_token) then return 'fenced' end
 local calls = redis.call('HINCRBY', invocation, 'calls', 1)
@@ -139,8 +139,8 @@ return calls
  */
 export const endScript = defineScript(
   {
-    keys: ['invocation', 'index', ...queueKeys],
-    args: ['sessionToken', 'runningMs', 'endedMs', 'fencingToken', 'endJson', 'run', 'resume', 'refused'],
+    keys: `invocation index ${queueKeys}`,
+    args: 'sessionToken runningMs endedMs fencingToken endJson run resume refused',
   },
   `${touchInvocation}${readInvocation}${isFenced}${leaveSession}
 if is_fenced(invocation, fencing_token) then return 'fenced' end

@@ -40,8 +40,8 @@ end
 /** Renews a lease. Returns the reason why the invocation was cancelled, or ''. */
 export const renewScript = defineScript(
   {
-    keys: ['invocation', 'session', 'running'],
-    args: ['sessionToken', 'fencingToken', 'invocationId', 'leaseMs'],
+    keys: 'invocation session running',
+    args: 'sessionToken fencingToken invocationId leaseMs',
   },
   `${clock}${isFenced}${giveTo}${noteRunning}
 local run = redis.call('HGET', invocation, 'run') or invocation_id
@@ -54,7 +54,7 @@ return { redis.call('HGET', invocation, 'cancel') or '' }
 
 /** Returns the number of the last event, the incarnation, and the number of the user's waiting runs; or false. */
 export const lookScript = defineScript(
-  { keys: ['session', 'queued'] },
+  { keys: 'session queued' },
   `${clock}
 local seq, incarnation = unpack(redis.call('HMGET', session, 'seq', 'nonce'))
 if not seq then return false end
@@ -64,7 +64,7 @@ return { tonumber(seq), incarnation, redis.call('ZCOUNT', queued, now_ms(), '+in
 );
 
 export const giveBackScript = defineScript(
-  { keys: ['invocation'], args: ['fencingToken'] },
+  { keys: 'invocation', args: 'fencingToken' },
   `${isFenced}
 if is_fenced(invocation, fencing_token) then return 0 end
 return redis.call('HDEL', invocation, 'begun')
@@ -74,7 +74,7 @@ return redis.call('HDEL', invocation, 'begun')
 
 /** Removes an ended run, by its name, from its session and from the queue. Returns 1 when the run has ended. */
 export const leaveScript = defineScript(
-  { keys: ['invocation', ...queueKeys], args: ['sessionToken', 'run', 'resume'] },
+  { keys: `invocation ${queueKeys}`, args: 'sessionToken run resume' },
   `${endField}${leaveSession}
 if redis.call('HEXISTS', invocation, end_field(resume)) == 0 then return 0 end
 leave_session(run)
@@ -85,7 +85,7 @@ return 1
 
 /** Returns the silent holder, its run's text, and how often its run was asked for; or false. */
 export const findSilentScript = defineScript(
-  { keys: ['session', 'waitingRuns'] },
+  { keys: 'session waitingRuns' },
   `${clock}${isSilent}
 local holder, asked = unpack(redis.call('HMGET', session, 'lease', 'asked'))
 if not holder or not is_silent(session) then return false end
@@ -96,7 +96,7 @@ return { holder, redis.call('HGET', waiting_runs, holder) or '', tonumber(asked 
 
 /** Records that the run of a silent holder is asked for. Returns 1, or 0 when it is not silent any more. */
 export const noteAskedScript = defineScript(
-  { keys: ['session'], args: ['run', 'leaseMs'] },
+  { keys: 'session', args: 'run leaseMs' },
   `${clock}${isSilent}
 if redis.call('HGET', session, 'lease') ~= run or not is_silent(session) then return 0 end
 local asked = redis.call('HINCRBY', session, 'asked', 1)
@@ -109,8 +109,8 @@ return 1
 /** Ends the run of a silent holder that no message can bring again. Returns 1 when the run has ended. */
 export const abandonScript = defineScript(
   {
-    keys: ['invocation', 'index', ...queueKeys],
-    args: ['sessionToken', 'runningMs', 'endedMs', 'run', 'resume', 'endJson'],
+    keys: `invocation index ${queueKeys}`,
+    args: 'sessionToken runningMs endedMs run resume endJson',
   },
   `${touchInvocation}${leaveSession}${isSilent}
 local holder, asked = unpack(redis.call('HMGET', session, 'lease', 'asked'))
@@ -131,18 +131,8 @@ return 1
  */
 export const cancelScript = defineScript(
   {
-    keys: ['invocation', ...queueKeys, 'index'],
-    args: [
-      'sessionToken',
-      'runningMs',
-      'endedMs',
-      'reason',
-      'invocationId',
-      'endJson',
-      'prefix',
-      'only',
-      'untaken',
-    ],
+    keys: `invocation ${queueKeys} index`,
+    args: 'sessionToken runningMs endedMs reason invocationId endJson prefix only untaken',
   },
   `${touchInvocation}${readInvocation}${leaveSession}
 local later = {}

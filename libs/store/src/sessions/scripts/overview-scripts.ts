@@ -8,8 +8,8 @@ import { noteMember } from './busy-scripts.ts';
  */
 export const noteRunScript = defineScript(
   {
-    keys: ['list', 'runs', 'places'],
-    args: ['member', 'now', 'step', 'id', 'time', 'place', 'refresh', 'most', 'keptMs'],
+    keys: 'list runs places',
+    args: 'member now step id time place refresh most keptMs',
   },
   `${noteMember}
 local mark = note_member(list, member, now, step)
@@ -30,7 +30,7 @@ return mark
 
 /** Forgets the runs whose places begin with a text: those of a session, or of a user. */
 export const forgetRunsScript = defineScript(
-  { keys: ['runs', 'places'], args: ['prefix'] },
+  { keys: 'runs places', args: 'prefix' },
   `
 local fields, count = redis.call('HGETALL', places), 0
 for at = 1, #fields, 2 do

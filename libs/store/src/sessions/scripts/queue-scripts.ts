@@ -11,8 +11,8 @@ import { hasRoom, noteReady, noteRunning } from './user-runs.ts';
  */
 export const nextRunScript = defineScript(
   {
-    keys: ['session', 'waiting', 'waitingRuns', 'running', 'ready'],
-    args: ['sessionToken', 'most'],
+    keys: 'session waiting waitingRuns running ready',
+    args: 'sessionToken most',
   },
   `${clock}${hasRoom}
 local seq, holder = unpack(redis.call('HMGET', session, 'seq', 'lease'))
@@ -35,7 +35,7 @@ return { is_busy, text, '' }
  * user may begin now, or ''.
  */
 export const nextReadyScript = defineScript(
-  { keys: ['running', 'ready'], args: ['most', 'skip'] },
+  { keys: 'running ready', args: 'most skip' },
   `${clock}${hasRoom}
 local count = redis.call('ZCARD', ready)
 if count == 0 or not has_room(most) then return { count, '' } end
@@ -46,7 +46,7 @@ return { count, redis.call('ZRANGE', ready, skip, skip)[1] or '' }
 
 /** Returns the text of the first run of a session that is ready. Takes any other session off the list. */
 export const readReadyScript = defineScript(
-  { keys: ['session', 'waiting', 'waitingRuns', 'ready'], args: ['sessionToken'] },
+  { keys: 'session waiting waitingRuns ready', args: 'sessionToken' },
   `${noteReady}
 note_ready()
 if not redis.call('ZSCORE', ready, session_token) then return '' end
@@ -63,7 +63,7 @@ return text or ''
  * anew. Returns whether another run of the user may begin.
  */
 export const promoteScript = defineScript(
-  { keys: queueKeys, args: ['sessionToken', 'run', 'leaseMs', 'digest', 'most'] },
+  { keys: queueKeys, args: 'sessionToken run leaseMs digest most' },
   `${clock}${giveTo}${hasRoom}${noteRunning}${noteReady}
 local seq, holder = unpack(redis.call('HMGET', session, 'seq', 'lease'))
 local text = redis.call('HGET', waiting_runs, run)

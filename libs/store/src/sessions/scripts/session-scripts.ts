@@ -9,9 +9,9 @@ import { writeFields, writeOutbox } from './state-fields.ts';
  */
 export const createScript = defineScript(
   {
-    keys: ['session', 'state', 'user', 'list', 'outbox', 'sessionEnds'],
-    args: ['nonce', 'id', 'now', 'hidden', 'initial', 'ttl'],
-    lists: ['sessionState', 'userState', 'appState'],
+    keys: 'session state user list outbox sessionEnds app',
+    args: 'nonce id now hidden initial ttl',
+    lists: 'sessionState userState appState',
   },
   `${writeFields}${writeOutbox}${retain}
 local known = redis.call('HGET', session, 'nonce')
@@ -25,13 +25,13 @@ if not known then
   write_outbox(outbox, session, app_state)
   retain(session, session, state, list, session_ends, session, id, ttl)
 end
-return { redis.call('HGETALL', user), redis.call('XRANGE', outbox, '-', '+') }
+return { redis.call('HGETALL', app), redis.call('XRANGE', outbox, '-', '+'), redis.call('HGETALL', user) }
 `,
 );
 
-/** Reads a session, and the last `count` events after `after`, newest first: one consistent picture. */
+/** Reads a session and the app's state, and the last `count` events after `after`, newest first: one consistent picture. */
 export const readScript = defineScript(
-  { keys: ['session', 'state', 'user', 'events', 'outbox'], args: ['count', 'after'] },
+  { keys: 'session state user events outbox app', args: 'count after' },
   `
 local meta = redis.call('HMGET', session, 'updated', 'seq', 'first', 'nonce')
 if not meta[2] then return false end
@@ -39,14 +39,14 @@ local newest = {}
 if tonumber(count) > 0 then
   newest = redis.call('XREVRANGE', events, '+', '0-' .. string.format('%d', after + 1), 'COUNT', count)
 end
-return { meta, redis.call('HGETALL', state), redis.call('HGETALL', user), newest, redis.call('XRANGE', outbox, '-', '+') }
+return { redis.call('HGETALL', app), redis.call('XRANGE', outbox, '-', '+'), meta, redis.call('HGETALL', state), redis.call('HGETALL', user), newest }
 `,
   'reads',
 );
 
 /** Reads `limit` events at most after `after`, up to `most` bytes together, and at least one event. */
 export const readWithinScript = defineScript(
-  { keys: ['events'], args: ['after', 'limit', 'most'] },
+  { keys: 'events', args: 'after limit most' },
   `
 local found, bytes, from = {}, 0, '0-' .. string.format('%d', after + 1)
 for _ = 1, tonumber(limit) do
@@ -68,9 +68,9 @@ return found
  */
 export const readTurnScript = defineScript(
   {
-    keys: ['session', 'state', 'user', 'events', 'outbox', 'invocation', 'answered'],
-    args: ['count', 'known', 'sessionToken', 'last', 'fromSeq'],
-    lists: ['summaries', 'answers', 'authors'],
+    keys: 'session state user events outbox app invocation answered',
+    args: 'count known sessionToken last fromSeq',
+    lists: 'summaries answers authors',
   },
   `
 local meta = redis.call('HMGET', session, 'updated', 'seq', 'first', 'nonce')
@@ -93,7 +93,7 @@ if from_seq ~= '' then reach(from_seq) end
 first = math.max(first, 1, tonumber(meta[3] or 1))
 local start = string.format('0-%d', math.max(first, tonumber(known)))
 local newest = redis.call('XREVRANGE', events, '+', start, 'COUNT', count)
-return { meta, redis.call('HGETALL', state), redis.call('HGETALL', user), newest, redis.call('XRANGE', outbox, '-', '+'), first }
+return { redis.call('HGETALL', app), redis.call('XRANGE', outbox, '-', '+'), meta, redis.call('HGETALL', state), redis.call('HGETALL', user), newest, first }
 `,
   'reads',
 );
@@ -105,9 +105,9 @@ return { meta, redis.call('HGETALL', state), redis.call('HGETALL', user), newest
  */
 export const appendHistoryScript = defineScript(
   {
-    keys: ['session', 'events', 'state', 'sessions', 'sessionEnds'],
-    args: ['id', 'after', 'timestamp', 'lastId', 'ttl'],
-    lists: ['history', 'sessionState', 'authors'],
+    keys: 'session events state sessions sessionEnds',
+    args: 'id after timestamp lastId ttl',
+    lists: 'history sessionState authors',
   },
   `${writeFields}${retain}${keep}
 local seq, hidden = unpack(redis.call('HMGET', session, 'seq', 'hidden'))

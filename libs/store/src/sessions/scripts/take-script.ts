@@ -16,31 +16,10 @@ import { hasRoom, noteQueued, noteRunning } from './user-runs.ts';
  */
 export const takeScript = defineScript(
   {
-    keys: ['invocation', ...queueKeys, 'index'],
-    args: [
-      'sessionToken',
-      'runningMs',
-      'endedMs',
-      'nonce',
-      'run',
-      'leaseMs',
-      'whenBusy',
-      'message',
-      'resume',
-      'part',
-      'delivery',
-      'place',
-      'earlier',
-      'incarnation',
-      'rejection',
-      'most',
-      'mostQueued',
-      'refusal',
-      'onlyWaits',
-      'onlyNew',
-      'waitingMs',
-      'agent',
-    ],
+    keys: `invocation ${queueKeys} index`,
+    args: `
+      sessionToken runningMs endedMs nonce run leaseMs whenBusy message resume part delivery place
+      earlier incarnation rejection most mostQueued refusal onlyWaits onlyNew waitingMs agent`,
   },
   `${touchInvocation}${readInvocation}${giveTo}${leaveSession}${hasRoom}${noteRunning}${noteQueued}
 local attempts = 'part:' .. part
