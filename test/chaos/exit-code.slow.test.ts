@@ -4,7 +4,7 @@ import { spawnGuarded } from '@agentmesh/testing';
 import { expect, it } from 'vitest';
 
 it.each([
-  ['a server does not start', ['--runs', '1'], 'did not start'],
+  ['a server cannot be used', ['--runs', '1'], 'is too old'],
   ['an option is unknown', ['--nonsense'], 'nonsense'],
 ])(
   'says by its exit code that nothing was judged, when %s',

@@ -69,7 +69,7 @@ describe('document_app', () => {
 
   it('takes files as docs/artifacts.md shows', async () => {
     const page = readFileSync(join(import.meta.dirname, '../../docs/artifacts.md'), 'utf8');
-    const [, commands = ''] = /```sh\n(.*?)```/s.exec(page) ?? [];
+    const [, commands = ''] = /```sh\n(curl -X PUT.*?)```/s.exec(page) ?? [];
     const cwd = mkdtempSync(join(tmpdir(), 'agentmesh-artifacts-'));
     writeFileSync(join(cwd, 'film.mp4'), 'not really');
     await client.send('POST', '/apps/document_app/users/u1/sessions/s1', {});

@@ -152,6 +152,7 @@ describe('agentmesh doctor', () => {
       stderr: 'redis cannot write to its disk; repair the disk\n',
     });
     const { stderr } = await runProgram([...words, '--json'], env);
+    expect(stderr.split('\n').length, stderr).toBe(2);
     expect(JSON.parse(stderr)).toMatchObject({ error: { code: 'unavailable' } });
   });
 
