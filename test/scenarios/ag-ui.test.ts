@@ -133,7 +133,7 @@ const pickColor = {
   description: 'Lets the user pick a color.',
   parameters: { type: 'object', properties: { near: { type: 'string' } }, required: ['near'] },
 };
-/** What a frontend sends with a message. */
+/** The part of a frontend's input that stays the same for each message. */
 const frontend = {
   tools: [pickColor],
   context: [{ description: 'the room', value: 'hall' }],

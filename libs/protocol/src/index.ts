@@ -1,4 +1,5 @@
 export { unlessAborted } from './abort.ts';
+export { isAtLeast, oldestNats } from './addresses/nats-version.ts';
 export type { RedisAddress } from './addresses/redis-address.ts';
 export { parseRedisUrl } from './addresses/redis-address.ts';
 export { AsyncDisposableStack, isSuppressedError } from './disposable-stack.ts';

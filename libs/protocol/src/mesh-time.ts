@@ -15,7 +15,11 @@ export function meshTime(): number {
   const own = Date.now();
   if (meshClock.offset === undefined) return own;
   const shared = Math.round(meshClock.offset + performance.now());
-  return Math.abs(shared - own) < toleranceMs ? own : shared;
+  return isBelieved(own - shared) ? own : shared;
+}
+
+function isBelieved(aheadMs: number): boolean {
+  return Math.abs(aheadMs) < toleranceMs;
 }
 
 /**
@@ -25,5 +29,6 @@ export function meshTime(): number {
  */
 export function noteMeshTime(now: number): number {
   meshClock.offset = now - performance.now();
-  return Date.now() - meshTime();
+  const aheadMs = Date.now() - now;
+  return isBelieved(aheadMs) ? 0 : aheadMs;
 }

@@ -67,10 +67,10 @@ export const secretKeys = [
   'authCredential',
 ];
 
-const isSecret = new Set(secretKeys);
+const secretNames = new Set(secretKeys);
 /** A key in JSON. In a string this text has a backslash before its last quotation mark, and so does not match. */
 const secretKey = new RegExp(`"(?:${secretKeys.join('|')})":`);
-const hide = (key: string, value: unknown) => (isSecret.has(key) ? redacted : value);
+const hide = (key: string, value: unknown) => (secretNames.has(key) ? redacted : value);
 
 /** Makes a destination that passes JSON lines on without the values of fields with the names of secrets, at any depth. */
 export function hidingDestination(to: DestinationStream): DestinationStream {

@@ -59,7 +59,7 @@ function contents(server: SmallRedis): Record<string, unknown> {
   return Object.fromEntries(all.map(([key, ...rest]) => [key, rest]));
 }
 
-/** What other scripts may have left: commands, and the names of their keys. */
+/** Traces that other scripts may have left: commands, and the names of their keys. */
 const traces: [command: string, key: string, ...args: string[]][] = [
   ['HSET', 'session', 'work', '9'],
   ['HSET', 'session', 'asked', '1', 'again', '1'],

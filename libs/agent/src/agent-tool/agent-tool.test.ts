@@ -72,6 +72,33 @@ describe('an agent as a tool', () => {
     expect((await stored()).state).toEqual({ given: 42, noted: 42 });
   });
 
+  it('sees the newest temp: state when a callback asks it after a step', async () => {
+    const child = await scriptedModel({ text: 'child says' });
+    const { llm } = await parent({ calls: [{ name: 'note', args: {} }] }, { text: 'parent says' });
+    const note = new FunctionTool({
+      name: 'note',
+      description: 'notes',
+      execute: (_args, context) => context?.state.set('temp:noted', 'old'),
+    });
+    const ask = new AgentTool({
+      agent: new LlmAgent({ name: 'child', model: child.llm, instruction: 'noted: {temp:noted}' }),
+    });
+    const agent = new LlmAgent({
+      name: 'parent',
+      model: llm,
+      tools: [note],
+      afterModelCallback: ({ context }) => void context.state.set('temp:noted', 'new'),
+      afterAgentCallback: async (context) => {
+        await ask.runAsync({ args: { request: 'x' }, toolContext: context });
+        return undefined;
+      },
+    });
+    await (await chat(agent)).say('go');
+    expect(child.requests.map(({ systemInstruction }) => systemInstruction)).toEqual([
+      expect.stringContaining('noted: new'),
+    ]);
+  });
+
   it('starts with an empty session at every call (ADK defect B8)', async () => {
     const child = await scriptedModel({ text: 'first' }, { text: 'second' });
     const call = { calls: [{ name: 'child', args: { request: 'x' } }] };

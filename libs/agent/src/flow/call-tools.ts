@@ -19,7 +19,7 @@ export async function callTools(
   step: ToolCalls,
   emit: Emit<Event>,
 ): Promise<void> {
-  context.openActions.length = 0;
+  using _open = openActions(context);
   const isParallel = agent.toolExecution === 'parallel' && step.calls.length > 1;
   const outcomes = await (isParallel ? allAtOnce : oneByOne)(agent, context, step, emit);
   const isAsking = outcomes.some(({ actions }) => asks(actions));
@@ -33,6 +33,15 @@ export async function callTools(
   passToParent(context, actions);
   if (parts.length > 0) await emit(responseEvent(context, parts, actions));
   else if (hasEffect(actions)) await emit(effectsEvent(context, step.event, actions));
+}
+
+/** Holds the actions of the calls until their step is committed, or has failed. */
+function openActions({ openActions: actions }: InvocationContext): Disposable {
+  return {
+    [Symbol.dispose]() {
+      actions.length = 0;
+    },
+  };
 }
 
 function allAtOnce(agent: LlmAgent, context: InvocationContext, step: ToolCalls, emit: Emit<Event>) {

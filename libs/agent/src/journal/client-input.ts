@@ -20,7 +20,7 @@ export function clientMetadata(client: ClientInput | undefined): Record<string, 
   return client && { [clientKey]: wellFormed(client) };
 }
 
-/** What was read of events, because each step looks at all messages of its journal. */
+/** Remembers the inputs of events, because each step looks at all messages of its journal. */
 const inputs = new WeakMap<object, ClientInput | undefined>();
 
 /** Returns what the client has given beside a message of a user. */

@@ -17,7 +17,7 @@ export interface ContentsRequest {
   branch: string | undefined;
   /** `none`: only the current turn, from the last event of another author. */
   include: 'default' | 'none';
-  /** What the client says about the situation. */
+  /** The facts that the client gives about the situation. */
   clientContext?: ClientContext | undefined;
 }
 

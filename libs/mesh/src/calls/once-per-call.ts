@@ -44,8 +44,9 @@ interface HeldCall {
 /**
  * Makes the function through which a process carries out the calls of a tool. A repeat of a call that is at
  * work here joins it. Among the replicas, a lease in the store decides; it passes to another replica only
- * when the process of its holder is gone, or is not at the call any more. The work begins only while the store and NATS can be reached. A
- * finished result is stored again and again until the store has it, and the lease is renewed meanwhile.
+ * when the process of its holder is gone, or is not at the call any more. The work begins only while the store
+ * and NATS can be reached. A finished result is stored again and again until the store has it, and the lease is
+ * renewed meanwhile.
  */
 export function createOncePerCall(options: OnceOptions): OncePerCall {
   const { tool, maxCalls, inHand } = options;

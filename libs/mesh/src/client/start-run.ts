@@ -49,7 +49,7 @@ export interface RunRequest {
    */
   invocationId?: string;
   stateDelta?: Record<string, unknown>;
-  /** What the client gives beside the message: tools that it runs itself, and facts about the situation. */
+  /** The input of a client beside the message: tools that it runs itself, and facts about the situation. */
   client?: RunCommandInput['client'];
   runConfig?: RunCommandInput['runConfig'];
   /**

@@ -46,13 +46,13 @@ const agentOptions: OptionNames<AgentServiceOptions> = { ...agentServing, prepar
 const { maxInFlight: _maxInFlight, ...toolServing } = serveToolOptions;
 const toolOptions: OptionNames<ToolServiceOptions> = { ...toolServing, prepare: true };
 
+interface ServedAgent extends Pick<ServeAgentOptions, OfApp> {
+  agent: BaseAgent;
+  plugins: readonly BasePlugin[];
+}
+
 /** Returns the agent of a definition, and all settings that the definition has for it. */
-export function servedBy(definition: App | BaseAgent): { agent: BaseAgent } & Pick<
-  ServeAgentOptions,
-  OfApp
-> & {
-    plugins: readonly BasePlugin[];
-  } {
+export function servedBy(definition: App | BaseAgent): ServedAgent {
   if (!(definition instanceof App)) return { agent: definition, plugins: [] };
   const { name: app, rootAgent: agent, plugins, resumabilityConfig, eventsCompactionConfig } = definition;
   return {

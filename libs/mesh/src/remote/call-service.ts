@@ -66,7 +66,7 @@ async function* requestAgain(
   payload: unknown,
   options: RequestOptions,
 ): AsyncGenerator<ReceivedFrame, void, void> {
-  const absentUntil = meshTime() + absenceMs;
+  const absentUntil = performance.now() + absenceMs;
   let mayBeDone = false;
   for (let attempt = 1, requests = 1; ; requests += 1) {
     try {
@@ -77,7 +77,7 @@ async function* requestAgain(
       await ownDeadline(failure, options);
       const isAbsent = failure.details?.reason === 'no_responders';
       mayBeDone ||= isSilence(failure);
-      const mayCome = isAbsent && isKnown() && meshTime() < absentUntil;
+      const mayCome = isAbsent && isKnown() && performance.now() < absentUntil;
       const mayWork = !isAbsent && attempt < attempts && isWorthRepeating(failure);
       if (!(mayCome || mayWork) || options.signal?.aborted) throw lastError(failure, hasEffects && mayBeDone);
       if (mayWork) attempt += 1;

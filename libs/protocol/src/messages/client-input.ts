@@ -20,7 +20,7 @@ const clientToolSchema = z.strictObject({
     .optional(),
 });
 
-/** What a client gives beside its message: it counts for the run, and for the runs that continue it with answers. */
+/** The input of a client beside its message. It counts for the run, and for the runs that continue it with answers. */
 export const clientInputSchema = z
   .strictObject({
     /** The tools that the client runs. A call of one of them is pending until the client sends its response. */

@@ -71,7 +71,7 @@ export const runCommandSchema = z.object({
   /** Absent on hops after a transfer. */
   message: messageSchema.optional(),
   stateDelta: record.optional(),
-  /** What the client gives beside the message; absent on hops after a transfer. */
+  /** The input of the client beside the message; absent on hops after a transfer. */
   client: clientInputSchema.optional(),
   runConfig: runConfigSchema.prefault({}),
   whenBusy: whenBusySchema.default('enqueue'),

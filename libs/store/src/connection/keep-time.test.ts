@@ -55,6 +55,15 @@ it('asks again when an answer was on its way for too long', async () => {
   expect(Math.abs(meshTime() - (Date.now() - hour))).toBeLessThan(20);
 });
 
+it('believes a clock that is right when all answers come late', async () => {
+  const onSkew = vi.fn();
+  const { server, connection } = redisAt({ roundTripMs: () => 5_000 });
+  await kept(connection, onSkew);
+  expect(server.questions).toBe(5);
+  expect(onSkew).not.toHaveBeenCalled();
+  expect(meshTime()).toBe(Date.now());
+});
+
 it('leaves a process its clock that may not ask', async () => {
   const refused = new MeshError('permission_denied', 'no permissions to run the time command');
   await kept({ run: () => Promise.reject(refused) } as unknown as RedisConnection);

@@ -23,7 +23,8 @@ export async function keepTime(
   const look = async (isLast: boolean): Promise<boolean> => {
     const { time, roundTripMs } = await timeOf(connection);
     if (roundTripMs > exactMs && !isLast) return false;
-    const aheadMs = noteMeshTime(time + roundTripMs / 2);
+    // The answer was made at some moment of its round trip: the own clock is believed as far as that allows.
+    const aheadMs = noteMeshTime(Math.min(Math.max(time, Date.now()), time + roundTripMs));
     if (aheadMs !== 0 && !isTold) onSkew(aheadMs);
     isTold ||= aheadMs !== 0;
     return true;

@@ -43,8 +43,8 @@ export function plainCommit(place: Place, committing: Committing) {
     token !== undefined && attempt === undefined && !aside && whileOpen === undefined && author !== 'user';
   const { ttl, most } = retentionValues(place.retention(committing.ref.appName));
   if (!isPlain || ttl !== '' || most !== '' || through !== '' || end?.resume !== undefined) return undefined;
-  if (asks.length + changes.opened.length + changes.closed.length > 0) return undefined;
-  for (const _key in event.actions.stateDelta) return undefined;
+  const changed = Object.keys(event.actions.stateDelta);
+  if (asks.length + changes.opened.length + changes.closed.length + changed.length > 0) return undefined;
   const { keys } = place;
   const ref = { ...committing.ref, invocationId: event.invocationId };
   const values = { ...commonValues(place, committing), author };

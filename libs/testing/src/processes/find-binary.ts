@@ -1,6 +1,7 @@
 import { spawnSync } from 'node:child_process';
 import { accessSync, constants } from 'node:fs';
 import { delimiter, join } from 'node:path';
+import { isAtLeast, oldestNats } from '@agentmesh/protocol';
 
 // Debian puts nats-server in /usr/sbin, which is not on an ordinary user's path.
 const usualPlaces = ['/usr/sbin', '/usr/local/sbin', '/usr/local/bin', '/opt/homebrew/bin'];
@@ -23,8 +24,6 @@ export function findBinary(name: BinaryName): string | undefined {
   return folders.map((folder) => join(folder, name)).find(isExecutable);
 }
 
-/** The oldest nats-server that the mesh works with. */
-const oldestNats = { major: 2, minor: 10 };
 const versions = new Map<string, string>();
 
 /** Returns why the program of a server cannot be used, in words; undefined if it can. */
@@ -34,9 +33,8 @@ export function binaryProblem(name: BinaryName): string | undefined {
   if (name !== 'nats-server') return undefined;
   const version = versions.get(path) ?? versionOf(path);
   versions.set(path, version);
-  const [major = 0, minor = 0] = version.split('.').map(Number);
-  if (major > oldestNats.major || (major === oldestNats.major && minor >= oldestNats.minor)) return undefined;
-  return `nats-server ${version} is too old (${oldestNats.major}.${oldestNats.minor} is needed; MESH_NATS_BIN names another program)`;
+  if (isAtLeast(version, oldestNats)) return undefined;
+  return `nats-server ${version} is too old (${oldestNats} is needed; MESH_NATS_BIN names another program)`;
 }
 
 function versionOf(path: string): string {

@@ -1,5 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { MeshError } from '@agentmesh/protocol';
+import { isAtLeast, MeshError, oldestNats } from '@agentmesh/protocol';
 import type { NatsConnection } from '@nats-io/nats-core';
 import { connect } from '@nats-io/transport-node';
 import { closingSockets } from './closing-sockets.ts';
@@ -8,8 +8,6 @@ import type { NatsAddress } from './nats-address.ts';
 import { fromNats, isRefusal, isTimeout } from './nats-errors.ts';
 import { readTls } from './tls.ts';
 
-/** The oldest nats-server that keeps the promises: before it, acknowledgements and numbers of messages were lost. */
-const oldest = { major: 2, minor: 10 };
 const defaultConnectTimeoutMs = 10_000;
 const dialPauseMs = 250;
 /** The least and the largest pause between two attempts to connect again, in ms. */
@@ -68,13 +66,12 @@ export async function dial(
 
 /** Closes a connection to a server that is too old. @throws MeshError `failed_precondition` */
 async function assertModern(connection: NatsConnection): Promise<void> {
-  const { version = '' } = connection.info ?? {};
-  const [major = oldest.major, minor = oldest.minor] = version.split('.').filter(Boolean).map(Number);
-  if (major > oldest.major || (major === oldest.major && minor >= oldest.minor)) return;
+  const { version = oldestNats } = connection.info ?? {};
+  if (isAtLeast(version, oldestNats)) return;
   await connection.close();
   throw new MeshError(
     'failed_precondition',
-    `nats-server ${version} is too old: the mesh needs ${oldest.major}.${oldest.minor} or newer`,
+    `nats-server ${version} is too old: the mesh needs ${oldestNats} or newer`,
   );
 }
 

@@ -14,7 +14,7 @@ import {
 } from '@nats-io/nats-core';
 import { closedError } from '../../bus/when-connected.ts';
 
-export const provisionHint = "run the provisioning step ('provision' of @agentmesh/bus)";
+export const provisionHint = "run the provisioning step ('agentmesh provision <definitions>')";
 
 /** JetStream of a server whose disk is full stops, and answers nothing any more. */
 export const fullHint = 'see its log: JetStream stops when its disk is full';
