@@ -1,5 +1,5 @@
 import { createInterface } from 'node:readline';
-import { provision } from '@agentmesh/bus';
+import { openCards, provision } from '@agentmesh/bus';
 import { connectMesh, type Mesh, type RunRequest, startRun } from '@agentmesh/mesh';
 import { type Event, MeshError, newCredentialKeys } from '@agentmesh/protocol';
 import { createLogger } from '@agentmesh/service';
@@ -7,8 +7,10 @@ import { endProcess, spawnGuarded, startNats, startRedis, until } from '@agentme
 import type { Outcome, Scenario, SeenEvent, SeenSession } from './kit.ts';
 import { normalize } from './normalize.ts';
 import { readTurn, runConfigOf, scriptServer, sessionsOf } from './run-local.ts';
-import type { ServeOrder } from './worker.ts';
+import { scenarios } from './scenarios/index.ts';
+import type { MeshPlace, ServeOrder } from './worker.ts';
 
+const namespace = 'conformance';
 const owner = { appName: 'conformance', userId: 'u' };
 
 export interface ProcessMesh extends AsyncDisposable {
@@ -23,15 +25,18 @@ export async function startProcessMesh(): Promise<ProcessMesh> {
   const redis = owners.use(await startRedis());
   const workers: Worker[] = [];
   const credentialKeys = newCredentialKeys();
+  // A mesh of streams for each scenario would cost nats-server more than the scenarios themselves.
+  const agents = [...new Set(scenarios.flatMap(({ parts }) => Object.keys(parts)))];
+  await provision({ url: nats.url, namespace, agents, storage: 'memory' });
+  const cards = owners.use(await openCards({ url: nats.url, namespace }));
   let count = 0;
   const run = async (scenario: Scenario): Promise<Outcome> => {
     count += 1;
-    const namespace = `c${count}`;
     const parts = Object.keys(scenario.parts);
     while (workers.length < parts.length) workers.push(all.use(startWorker()));
-    await provision({ url: nats.url, namespace, agents: parts, storage: 'memory' });
     await using server = await scriptServer(scenario.script);
-    const place = { namespace, natsUrl: nats.url, redisUrl: redis.url, credentialKeys };
+    const redisPrefix = `c${count}`;
+    const place = { natsUrl: nats.url, redisUrl: redis.url, namespace, redisPrefix, credentialKeys };
     // The other parts start first, and the root, which uses them, last.
     const order = [...parts.filter((part) => part !== scenario.root), scenario.root];
     await Promise.all(
@@ -41,6 +46,7 @@ export async function startProcessMesh(): Promise<ProcessMesh> {
     );
     const outcome = await talk(scenario, place, parts);
     await Promise.all(workers.map((worker) => worker.send('stop')));
+    for (const { kind, name } of await cards.list()) await cards.remove(kind, name);
     const { inParallel } = scenario;
     return normalize({ ...outcome, requests: server.requests, inParallel });
   };
@@ -50,17 +56,11 @@ export async function startProcessMesh(): Promise<ProcessMesh> {
 
 async function talk(
   scenario: Scenario,
-  { namespace, ...servers }: Pick<ServeOrder, 'namespace' | 'natsUrl' | 'redisUrl' | 'credentialKeys'>,
+  place: MeshPlace,
   parts: readonly string[],
 ) {
   const log = createLogger({ service: 'conformance', replica: 'driver', level: 'error' });
-  await using mesh = await connectMesh({
-    service: 'driver',
-    ...servers,
-    namespace,
-    redisPrefix: namespace,
-    log,
-  });
+  await using mesh = await connectMesh({ service: 'driver', ...place, log });
   await until(
     () => parts.length === mesh.bus.directory.list('agent').length + mesh.bus.directory.list('tool').length,
     {
@@ -82,6 +82,8 @@ async function talk(
     const kept = await mesh.sessions.getSession({ ...owner, sessionId });
     if (kept) sessions[sessionId] = kept;
   }
+  // The next scenario has its own keys in Redis, but the same bucket of files.
+  await mesh.artifacts.deleteAll(owner);
   return { turns, sessions };
 }
 

@@ -7,15 +7,20 @@ import type { Kit } from './kit.ts';
 import { modelOf } from './run-local.ts';
 import { scenarios } from './scenarios/index.ts';
 
-/** The order, as a line on stdin, to serve a part of a scenario. The worker answers with a line. */
-export interface ServeOrder {
-  scenario: string;
-  part: string;
-  namespace: string;
+/** The servers and names of a scenario's mesh. */
+export interface MeshPlace {
   natsUrl: string;
   redisUrl: string;
-  modelUrl: string;
+  namespace: string;
+  redisPrefix: string;
   credentialKeys: string;
+}
+
+/** The order, as a line on stdin, to serve a part of a scenario. The worker answers with a line. */
+export interface ServeOrder extends MeshPlace {
+  scenario: string;
+  part: string;
+  modelUrl: string;
 }
 
 const log = createLogger({
@@ -34,30 +39,19 @@ const kit: Kit = {
   tool: (name) => remoteTool(name, { writes: ['user', 'app'] }),
 };
 
-async function serve(order: ServeOrder): Promise<void> {
-  process.env.GOOGLE_GEMINI_BASE_URL = order.modelUrl;
+async function serve({ scenario: wanted, part: name, modelUrl, ...place }: ServeOrder): Promise<void> {
+  process.env.GOOGLE_GEMINI_BASE_URL = modelUrl;
   process.env.GEMINI_API_KEY = 'scripted';
-  const scenario = scenarios.find(({ name }) => name === order.scenario);
-  const part = scenario?.parts[order.part]?.(kit);
-  if (!scenario || !part) throw new Error(`no part ${order.part} in scenario ${order.scenario}`);
+  const scenario = scenarios.find((one) => one.name === wanted);
+  const part = scenario?.parts[name]?.(kit);
+  if (!scenario || !part) throw new Error(`no part ${name} in scenario ${wanted}`);
   const owners = new AsyncDisposableStack();
-  const { natsUrl, redisUrl, namespace, credentialKeys } = order;
-  const mesh = owners.use(
-    await connectMesh({
-      service: `conformance_${order.part}`,
-      natsUrl,
-      redisUrl,
-      namespace,
-      redisPrefix: namespace,
-      credentialKeys,
-      log,
-    }),
-  );
+  const mesh = owners.use(await connectMesh({ service: `conformance_${name}`, ...place, log }));
   const started =
     part instanceof BaseTool
       ? await serveTool(mesh, part)
       : await serveAgent(mesh, part, {
-          ...(order.part === scenario.root && { app: 'conformance' }),
+          ...(name === scenario.root && { app: 'conformance' }),
           plugins: scenario.plugins?.(kit) ?? [],
           // The memory is local to this process: in each scenario only one part uses memory.
           memoryService: new agentmesh.InMemoryMemoryService(),
