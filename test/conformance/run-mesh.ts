@@ -54,11 +54,7 @@ export async function startProcessMesh(): Promise<ProcessMesh> {
   return { run, [Symbol.asyncDispose]: () => all.disposeAsync() };
 }
 
-async function talk(
-  scenario: Scenario,
-  place: MeshPlace,
-  parts: readonly string[],
-) {
+async function talk(scenario: Scenario, place: MeshPlace, parts: readonly string[]) {
   const log = createLogger({ service: 'conformance', replica: 'driver', level: 'error' });
   await using mesh = await connectMesh({ service: 'driver', ...place, log });
   await until(

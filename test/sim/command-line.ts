@@ -12,6 +12,10 @@ const options = {
     value: '<scenarios>',
     meaning: `a death before and after every operation: all, or some of ${names}`,
   },
+  side: {
+    value: '<side>',
+    meaning: 'with --crash: deaths on one side of each operation alone: before, or after',
+  },
   pause: { value: '<scenarios>', meaning: 'a stop of eight seconds at every operation' },
   failover: { value: '<scenarios>', meaning: 'a failover of Redis that loses writes, at every operation' },
   pairs: { value: '<scenarios>', meaning: 'deaths and stops at two operations' },
@@ -42,6 +46,10 @@ export type Work =
   | { do: 'one'; plan: One }
   | { do: 'search'; search: Search; hashes: boolean; workers?: number; shard?: Shard };
 
+/** A death comes right before an operation, or right after it, when its effect is there and its reply is lost. */
+const sides = ['before', 'after'] as const;
+type Side = (typeof sides)[number];
+
 /** The options of which a command line has one. */
 const kinds = ['one', 'crash', 'pause', 'failover', 'pairs', 'random', 'sabotage'] as const;
 
@@ -62,9 +70,11 @@ export function readCommandLine(args: readonly string[]): Work {
 
 function readSearch(values: Values): Search {
   const seed = String(whole(values, 'seed', 0, 1));
-  const { crash, pause, failover, pairs, sabotage } = values;
-  if (crash !== undefined)
-    return { do: 'points', seed, kinds: ['before', 'after'], scenarios: read('crash', crash, readScenarios) };
+  const { crash, side, pause, failover, pairs, sabotage } = values;
+  if (crash !== undefined) {
+    const kinds = side === undefined ? sides : [read('side', side, readSide)];
+    return { do: 'points', seed, kinds, scenarios: read('crash', crash, readScenarios) };
+  }
   if (pause !== undefined)
     return { do: 'points', seed, kinds: ['pause'], scenarios: read('pause', pause, readScenarios) };
   if (failover !== undefined)
@@ -91,6 +101,12 @@ function readOne(values: Values, name: string): One {
 
 const readScenarios = (text: string) =>
   text === 'all' ? [...scenarios.values()] : text.split(',').map(scenarioOf);
+
+function readSide(text: string): Side {
+  const found = sides.find((side) => side === text);
+  if (!found) throw new Error(`use ${sides.join(' or ')}`);
+  return found;
+}
 
 function readSabotages(text: string): readonly Sabotage[] {
   if (text === 'all') return sabotages;

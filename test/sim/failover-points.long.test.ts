@@ -1,9 +1,9 @@
 import { it } from 'vitest';
-import { expectEveryCrashPoint } from './run-simulation.fixture.ts';
+import { expectEveryPoint } from './run-simulation.fixture.ts';
 import { scenarios } from './scenarios/scenarios.ts';
 
 it(
   'keeps its promises when Redis fails over at any operation, and writes wait for its replica',
-  () => expectEveryCrashPoint([...scenarios.keys()], 'failover'),
+  () => expectEveryPoint([...scenarios.keys()], '--failover'),
   600_000,
 );

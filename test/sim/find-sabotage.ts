@@ -11,6 +11,12 @@ import { simulate } from './simulate.ts';
 /** The number of histories within which a sabotage must be found. */
 const mostHistories = 1_000;
 
+/** A fault at an operation of a scenario. */
+interface Point {
+  scenario: Scenario;
+  fault: OpFault;
+}
+
 interface Candidate {
   seed: string;
   scenario: Scenario;
@@ -23,25 +29,29 @@ export async function findSabotage(
   seed: string,
 ): Promise<{ histories: number; found?: BadHistory }> {
   let histories = 0;
-  for await (const { seed: own, scenario, faults } of candidates(sabotage, seed)) {
-    if (histories === mostHistories) break;
+  const points: Point[] = [];
+  const attempt = async ({ seed: own, scenario, faults: planned }: Candidate) => {
     histories += 1;
-    const { violations } = await simulate(own, scenario, { ...faults, sabotage });
-    if (violations.length > 0)
-      return { histories, found: { seed: own, scenario, faults: { ...faults, sabotage }, violations } };
+    const faults = { ...planned, sabotage };
+    const { violations, ops } = await simulate(own, scenario, faults);
+    for (const fault of faultsAt(ops.filter(isOfStage), opFaultKinds)) points.push({ scenario, fault });
+    return violations.length > 0 ? { seed: own, scenario, faults, violations } : undefined;
+  };
+  for (const scenario of scenarios.values()) {
+    const found = await attempt({ seed, scenario, faults: {} });
+    if (found) return { histories, found };
+  }
+  for (const candidate of withFaults([...points], seed)) {
+    if (histories === mostHistories) break;
+    const found = await attempt(candidate);
+    if (found) return { histories, found };
   }
   return { histories };
 }
 
-/** Yields each scenario without a fault, and then in turn random histories and scenarios with a fault at an operation. */
-async function* candidates(sabotage: Sabotage, seed: string): AsyncGenerator<Candidate, void, void> {
+/** Yields in turn scenarios with a fault at an operation, and random histories. */
+function* withFaults(points: readonly Point[], seed: string): Generator<Candidate, void, void> {
   const random = seededRandom(`${seed}/sabotage`);
-  const points: { scenario: Scenario; fault: OpFault }[] = [];
-  for (const scenario of scenarios.values()) {
-    yield { seed, scenario, faults: {} };
-    const { ops } = await simulate(seed, scenario, { sabotage });
-    for (const fault of faultsAt(ops.filter(isOfStage), opFaultKinds)) points.push({ scenario, fault });
-  }
   for (const [n, { scenario, fault }] of random.shuffle(points).entries()) {
     yield { seed, scenario, faults: { ops: [fault] } };
     yield randomPlan(`${Number(seed) + n}`);
