@@ -1,10 +1,9 @@
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
-import { connectNats, openCanaries } from '@agentmesh/bus';
+import { connectNats } from '@agentmesh/bus';
 import { type LocalMesh, launchMesh } from '@agentmesh/deploy/launch';
 import { type Sample, samples } from '@agentmesh/deploy/samples';
-import { provisionUser } from '@agentmesh/mesh';
 import { subjects } from '@agentmesh/protocol';
 import { pauseProcess, until } from '@agentmesh/testing';
 import { type Browser, type BrowserContext, chromium, type Page, type Response } from 'playwright-core';
@@ -328,32 +327,6 @@ describe('the console, while runs go on', () => {
     expect(red).toBeLessThan(60);
     await shoot('dark');
     await page.emulateMedia({ colorScheme: 'light' });
-  });
-
-  it('shows a canary on the map: its share, and the figures of both versions, also of a dead one', async () => {
-    await using canaries = await openCanaries({ url: mesh.natsUrl, ...mesh.login(provisionUser) });
-    await canaries.put({ agent: 'weather_agent', version: '9.9.9', percent: 100, pinned: true });
-    const canary = await mesh.start(sample('weather_agent'), { MESH_VERSION: '9.9.9' });
-    await open('');
-    await button(
-      /^agent weather_agent: 2 replicas,.* canary 9\.9\.9 gets 100 % of the sessions, pinned$/,
-    ).press('Enter');
-    const part = page.getByRole('region', { name: 'Canary' });
-    const row = (name: RegExp) => part.getByRole('row', { name }).waitFor();
-    await until(
-      async () => {
-        await talk('weather_app', 'How is the weather in Paris?');
-        return /^9\.9\.9\s+1\s+[1-9]/.test(await part.getByRole('row', { name: /^9/ }).innerText());
-      },
-      { what: 'a run of the canary on the map', timeoutMs: 20_000 },
-    );
-    await canary.kill();
-    await row(/^9\.9\.9 0 [1-9]\d* 0 [\d.]+ m?s [\d.]+ m?s$/);
-    await row(/^0\.1\.0 1 /);
-    await page
-      .getByRole('cell', { name: /\(canary: 9\.9\.9 gets 100 % of the sessions, pinned\)/ })
-      .waitFor();
-    await shoot('canary');
   });
 });
 

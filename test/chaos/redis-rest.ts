@@ -46,7 +46,6 @@ const kinds: Kind[] = [
   [pattern(({ answerKey }) => answerKey('x', 'x')), expires],
   [pattern(({ recentRuns }) => recentRuns('x')), expires],
   [pattern(({ recentPlaces }) => recentPlaces('x')), expires],
-  [pattern(({ canaryRuns }) => canaryRuns('x', 'x', 0).slice(0, -1), '\\d+'), expires],
   [pattern(({ running }) => running('x', 'x')), judgeRuns],
   [pattern(({ ready }) => ready('x', 'x')), judgeRuns],
   [pattern(({ queued }) => queued('x', 'x')), judgeRuns],

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import type { SessionService } from '@agentmesh/agent';
 import type { Bus } from '@agentmesh/bus';
 import type { Mesh } from '@agentmesh/mesh';
-import { agentOfQueue, header } from '@agentmesh/protocol';
+import { header } from '@agentmesh/protocol';
 import type { CallResults, JobRecords } from '@agentmesh/store';
 import { intercept } from '@agentmesh/testing';
 
@@ -99,12 +99,6 @@ const removals = {
     changeRuns(bus, (handle) => (item) => {
       const { [header.deadline]: _deadline, ...headers } = item.headers;
       return handle({ ...item, json: () => item.json(), headers });
-    });
-  },
-  /** Takes no run of a canary. */
-  'no-canary-queue'({ bus }) {
-    intercept(bus, 'consumeRuns', (call) => async (queue, handle, options) => {
-      return agentOfQueue(queue) === queue ? await call(queue, handle, options) : { stop: async () => {} };
     });
   },
   /** Never starts the next run of a session. */

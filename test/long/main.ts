@@ -1,5 +1,5 @@
 // The long tests: `npm run test:long` runs all parts, `npm run test:long -- chaos fuzz` some of them,
-// `npm run test:long -- test/scenarios/canary.long.test.ts` one file, and `npm run test:long -- NATS_PROGRAM,REDIS_PROGRAM`
+// `npm run test:long -- test/scenarios/versions.long.test.ts` one file, and `npm run test:long -- NATS_PROGRAM,REDIS_PROGRAM`
 // what uses servers with other versions of them; a Valkey server may take the place of Redis. Ends with a table.
 import { execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';

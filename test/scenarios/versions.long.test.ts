@@ -2,10 +2,9 @@ import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { App, getFunctionCalls, getFunctionResponses } from '@agentmesh/agent';
-import { openCanaries } from '@agentmesh/bus';
 import { type LocalMesh, launchMesh } from '@agentmesh/deploy/launch';
 import type { Sample } from '@agentmesh/deploy/samples';
-import { agentManifest, provisionUser } from '@agentmesh/mesh';
+import { agentManifest } from '@agentmesh/mesh';
 import { type Event, versionKey } from '@agentmesh/protocol';
 import {
   latestFunctionResponses,
@@ -186,36 +185,4 @@ describe('replicas of two neighbouring versions in one session', () => {
     },
     60_000,
   );
-
-  it('an answer goes to the version that asked while the canary is pinned, and to any when that version is gone', async () => {
-    await using canaries = await openCanaries({ url: mesh.natsUrl, ...mesh.login(provisionUser) });
-    const share = (percent: number) =>
-      canaries.put({ agent: 'desk', version: numberOf.new, percent, pinned: true });
-    /** Asks until the version, and no other, has all five questions: replicas see a new share one by one. */
-    const questionsOf = async (by: Version) => {
-      for (;;) {
-        const sessions = await Promise.all(Array.from({ length: 5 }, () => client.createSession('desk_app')));
-        const asking = sessions.map(async (session) => {
-          const events = await client.events('desk_app', session, 'pay');
-          return { session, question: questionIn(events), by: versionsIn(events).at(-1) };
-        });
-        const questions = await Promise.all(asking);
-        if (questions.every((each) => each.by === by)) return questions;
-      }
-    };
-    await Promise.all([start('old'), start('new')]);
-    await share(100);
-    const ofNew = await questionsOf('new');
-    await share(0.001);
-    const ofOld = await questionsOf('old');
-    const answer = async (questions: typeof ofNew) =>
-      await Promise.all(
-        questions.map(async ({ session, question }) => lastText(await confirm(session, question))),
-      );
-    expect(new Set(await answer(ofNew.slice(0, 4)))).toEqual(new Set(['done by new']));
-    await share(100);
-    expect(new Set(await answer(ofOld))).toEqual(new Set(['done by old']));
-    await kill('new');
-    expect(await answer(ofNew.slice(4))).toEqual(['done by old']);
-  }, 180_000);
 });

@@ -8,7 +8,7 @@ import type { Sabotage } from './faults/sabotages.ts';
 export const longScenarios: readonly string[] = ['nested', 'fan', 'order', 'job', 'version', 'rewind'];
 export const httpScenarios: readonly string[] = ['http'];
 /** The scenarios whose points `npm run test:long` alone has. */
-export const longestScenarios: readonly string[] = ['mixed', 'canary'];
+export const longestScenarios: readonly string[] = ['mixed'];
 
 /** The sabotages that only a hundred histories or more find. */
 export const slowlyFound: readonly Sabotage[] = [

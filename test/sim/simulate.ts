@@ -40,8 +40,6 @@ export interface Result {
 /** The time for the start of a mesh, for the work after the last fault, and for what goes away by itself, in ms. */
 const startMs = 60_000;
 const settleMs = 90_000;
-/** The time in which the replicas of two versions have found each other and share the queues of a canary, in ms. */
-const splitMs = 4_000;
 /** The time for sessions whose runs were lost: half a minute for each run, in ms. */
 const recoverMs = 400_000;
 const clearMs = 4_000;
@@ -59,7 +57,7 @@ export async function simulate(
   const world = new World(seed, keepsTrace);
   forgetPauses();
   return await within(world, async () => {
-    const { replicas, leastShare = 1, hasHttp = false, canary } = scenario;
+    const { replicas, leastShare = 1, hasHttp = false } = scenario;
     const { ops: opFaults = [], sabotage, flushMs = 0, waitsForReplica: isReplicated = true } = faults;
     const stage = new Stage({
       world,
@@ -69,14 +67,12 @@ export async function simulate(
       sabotage,
       isReplicated,
       hasHttp,
-      canary,
     });
     const clients = new Clients(stage);
     const unsettled: string[] = [];
     world.at(0, () => void clients.connect());
     if (!(await world.run(() => stage.isReady && clients.isReady, startMs)))
       unsettled.push('the mesh does not start');
-    if (canary) await world.run(() => false, world.time + splitMs);
     const isDone = await makeTraffic(stage, clients, scenario, faults);
     unsettled.push(...isDone);
     const { replica } = stage.store.wire;
@@ -100,7 +96,7 @@ export async function simulate(
 async function makeTraffic(
   stage: Stage,
   clients: Clients,
-  { visits, rolls, canary }: Scenario,
+  { visits, rolls }: Scenario,
   { timed = [], rates = {}, calmAtMs = 0 }: FaultPlan,
 ): Promise<string[]> {
   const { world, ops } = stage;
@@ -110,7 +106,6 @@ async function makeTraffic(
     if (calmAtMs > 0) Object.assign(stage.rates, noRates);
   });
   for (const fault of timed) plan(stage, fault);
-  if (canary) world.at(canary.endsAtMs, () => stage.endCanary(canary));
   ops.isLogging = true;
   const work = async () => {
     const making = visits.map((visit) => makeVisit(clients, visit));

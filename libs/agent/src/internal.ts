@@ -123,8 +123,6 @@ export type { Overview, RecentRun, RecentRunsPage } from './sessions/overview.ts
 export { mostRecentRuns } from './sessions/overview.ts';
 export type { AnswerReservation, AnswerState, CallRef, PendingCalls } from './sessions/pending-calls.ts';
 export { callAnsweredError } from './sessions/pending-calls.ts';
-export type { CountedCanary, EndedRun, RunCount, VersionRuns } from './sessions/run-counts.ts';
-export { countNameOf, readCount, sumRuns } from './sessions/run-counts.ts';
 export { addEvent, incarnationOf, noteIncarnation, unreadBefore } from './sessions/session.ts';
 export { SessionCache } from './sessions/session-cache.ts';
 export {

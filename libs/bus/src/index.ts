@@ -21,7 +21,6 @@ export type {
   ReceivedFrame,
   RequestHandler,
   RequestOptions,
-  Served,
   ServeOptions,
   ServiceInfo,
   Started,
@@ -39,8 +38,6 @@ export { connectNats } from './nats/connect-nats.ts';
 export type { NatsOptions } from './nats/nats-options.ts';
 export type { AccountResolver } from './nats/operator/account-resolver.ts';
 export { openResolver } from './nats/operator/account-resolver.ts';
-export type { Canaries, ObservedCanary } from './nats/operator/canaries.ts';
-export { openCanaries } from './nats/operator/canaries.ts';
 export { openDeadLetters } from './nats/operator/dead-letters.ts';
 export type { InspectedStream, JetStreamFacts, NatsInspection } from './nats/operator/inspect-nats.ts';
 export { inspectNats, natsVersion } from './nats/operator/inspect-nats.ts';

@@ -10,7 +10,6 @@ export const groups: Groups = {
   orphans: 'messages that no service takes',
   streams: 'the work queues of NATS',
   cards: 'the services that the mesh knows',
-  canary: 'versions of agents that get a share of the sessions',
   user: 'all data of a user',
   keys: 'API keys for callers of the gateway',
   accounts: 'NATS accounts in the JWT form',

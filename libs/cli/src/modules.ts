@@ -16,7 +16,6 @@ export const modules: Record<string, () => Promise<Commands>> = {
   logs: async () => ({ logs: (await import('./inspect/logs.ts')).logsCommand }),
   doctor: async () => ({ doctor: (await import('./inspect/doctor.ts')).doctorCommand }),
   operator: async () => (await import('./operate/operator-commands.ts')).operatorCommands,
-  canary: async () => (await import('./operate/canary-commands.ts')).canaryCommands,
   keys: async () => (await import('./operate/key-commands.ts')).keyCommands,
   streams: async () => (await import('./operate/stream-commands.ts')).streamCommands,
   join: async () => (await import('./operate/join/join-commands.ts')).joinCommands,

@@ -29,8 +29,6 @@ export type { KeeperOptions } from './keeper/serve-keeper.ts';
 export { serveKeeper } from './keeper/serve-keeper.ts';
 export type { AddressedCall } from './mesh/addressed-call.ts';
 export { createCallers, memoryCallerKeys } from './mesh/callers.ts';
-export type { VersionFigures } from './mesh/canary-figures.ts';
-export { canaryFigures, figuresOf } from './mesh/canary-figures.ts';
 export { agentCard, agentCards, toolCard, toolCards } from './mesh/cards.ts';
 export type { Mesh } from './mesh/mesh.ts';
 export { appNames, rootOf } from './mesh/root-agent.ts';

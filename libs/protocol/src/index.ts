@@ -12,8 +12,6 @@ export type { AnsweredBy, AuditAction, StoredAuditRecord } from './messages/answ
 export { auditRecordSchema } from './messages/answered-by.ts';
 export type { Caller, CallersWork } from './messages/caller.ts';
 export { callerSchema, readCaller, signCaller } from './messages/caller.ts';
-export type { Canary, CanaryInput } from './messages/canary.ts';
-export { canarySchema } from './messages/canary.ts';
 export type { AgentCard, Card, CardInput, Provisioned, StoredCard, ToolCard } from './messages/card.ts';
 export { agentCardSchema, cardSchema, provisionedSchema, readCard, toolCardSchema } from './messages/card.ts';
 export type { ClientInput, ClientTool } from './messages/client-input.ts';
@@ -111,7 +109,6 @@ export {
   underSpan,
 } from './messages/span.ts';
 export { nextTrace, readTraceparent, traceIdOf } from './messages/trace.ts';
-export { agentOfQueue, canaryQueue } from './names/canary-queue.ts';
 export type { KeyPatterns } from './names/key-patterns.ts';
 export { keyPatterns } from './names/key-patterns.ts';
 export type { Keys, MemoryKeys } from './names/keys.ts';

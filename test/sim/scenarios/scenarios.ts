@@ -126,16 +126,6 @@ const list: readonly Scenario[] = [
     rolls: 'front_agent',
   },
   {
-    name: 'canary',
-    replicas: front,
-    visits: [
-      visit(...confirmed),
-      visit([say('3', 'local')], [say('4', 'local', { atMs: 300 })]),
-      { user: 'u2', bursts: [[say('5', 'local')], [say('6', 'local', { atMs: 300 })]] },
-    ],
-    canary: { part: 'front_agent', version: '2.0.0', percent: 50, pinned: true, endsAtMs: 200 },
-  },
-  {
     name: 'http',
     replicas: front,
     visits: overHttp,

@@ -1,4 +1,4 @@
-import { type Canary, every } from '@agentmesh/protocol';
+import { every } from '@agentmesh/protocol';
 import { createLogger } from '@agentmesh/service';
 import type { Execution, Fault, Life as LifeRecord } from '../../chaos/check/history.ts';
 import { now } from '../../chaos/check/history.ts';
@@ -10,7 +10,6 @@ import type { OpFault } from '../faults/op-fault.ts';
 import { Ops } from '../faults/ops.ts';
 import { noRates, type Rates } from '../faults/rates.ts';
 import { inProcess, type Sabotage } from '../faults/sabotages.ts';
-import type { ScenarioCanary } from '../scenarios/scenario.ts';
 import { SimStore } from '../store/sim-store.ts';
 import { type Life, lifeNow, newLife, runAs } from '../world/life.ts';
 import { between } from '../world/random.ts';
@@ -38,7 +37,6 @@ export interface StageOptions {
   /** Whether writes to the store wait for its replica. */
   isReplicated: boolean;
   hasHttp: boolean;
-  canary: ScenarioCanary | undefined;
 }
 
 /** Gets the lines of the log. One logger serves all processes, since making one takes a millisecond. */
@@ -59,16 +57,14 @@ export class Stage {
   readonly places = new Map<string, Place>();
   readonly records: LifeRecord[] = [];
   readonly executions: Execution[] = [];
-  readonly #canarySince: number;
   readonly faults: Fault[] = [];
   /** True when no process is started any more. */
   isOver = false;
   /** The time after which no fault comes. */
   calmAt = 0;
 
-  constructor({ world, replicas, opFaults, stream, sabotage, isReplicated, hasHttp, canary }: StageOptions) {
+  constructor({ world, replicas, opFaults, stream, sabotage, isReplicated, hasHttp }: StageOptions) {
     this.world = world;
-    this.#canarySince = world.now();
     this.ops = new Ops({
       world,
       faults: opFaults,
@@ -98,11 +94,7 @@ export class Stage {
       },
     };
     for (const [part, count] of Object.entries(replicas) as [Part, number][])
-      for (let n = 1; n <= count; n += 1) {
-        const isCanary = part === canary?.part && n === count;
-        this.#fill(`${part}/${n}`, part, isCanary ? canary.version : '1.0.0');
-      }
-    if (canary) this.#putCanary(canary, false);
+      for (let n = 1; n <= count; n += 1) this.#fill(`${part}/${n}`, part, '1.0.0');
   }
 
   get isReady(): boolean {
@@ -171,16 +163,6 @@ export class Stage {
       place.version = version;
       this.#crash(life);
     }
-  }
-
-  /** Ends the canary: nothing goes to its queue any more, and all replicas empty it. */
-  endCanary(canary: ScenarioCanary): void {
-    this.#putCanary(canary, true);
-  }
-
-  #putCanary({ part, version, percent, pinned }: ScenarioCanary, ending: boolean): void {
-    const record: Canary = { agent: part, version, percent, pinned, ending, since: this.#canarySince };
-    this.broker.putCard(names.canaryKey(part), Buffer.from(JSON.stringify(record)));
   }
 
   #record(life: Life): LifeRecord | undefined {

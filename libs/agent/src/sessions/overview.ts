@@ -1,5 +1,4 @@
 import type { SessionRef } from '@agentmesh/protocol';
-import type { CountedCanary, EndedRun, RunCount } from './run-counts.ts';
 import type { UserOwner } from './user-records.ts';
 
 /** A run of an app, as the list of recent runs has it. */
@@ -31,12 +30,6 @@ export interface Overview {
 
   /** Lists users of an app who have pending calls, those with the newest first. */
   waitingUsers(app: string, limit: number): Promise<UserOwner[]>;
-
-  /** Counts a run of an agent that has a canary. The counts are kept for 30 days after the last run. */
-  countRun(canary: CountedCanary, run: EndedRun): Promise<void>;
-
-  /** Returns the counts of these runs, in any order. */
-  runCounts(canary: CountedCanary): Promise<RunCount[]>;
 }
 
 /** The number of runs of an app that the list of recent runs keeps. */

@@ -96,17 +96,6 @@ export interface ServeOptions {
    * Default 64.
    */
   maxInFlight?: number;
-  /** As {@link Served.setWeight}; default 1. */
-  weight?: number;
-}
-
-/** Requests that this replica answers, with the part of them that it gets. */
-export interface Served extends Started {
-  /**
-   * Changes the part of the requests that this replica gets: each request goes to one member of the group by chance,
-   * and a weight of 3 is three members. 0: none. Requests in hand are answered.
-   */
-  setWeight(weight: number): Promise<void>;
 }
 
 export interface ConsumeOptions {
@@ -191,7 +180,7 @@ export interface Bus extends AsyncDisposable {
    */
   request(subject: string, payload: unknown, options?: RequestOptions): AsyncIterable<ReceivedFrame>;
   /** Answers requests; the replicas share them (queue group). */
-  serve(subject: string, handler: RequestHandler, options?: ServeOptions): Promise<Served>;
+  serve(subject: string, handler: RequestHandler, options?: ServeOptions): Promise<Started>;
 
   /** Puts a message on a work queue. Once the promise has resolved, the message survives every crash. */
   enqueue(subject: string, payload: unknown, options: EnqueueOptions): Promise<{ duplicate: boolean }>;
@@ -262,12 +251,6 @@ export interface Bus extends AsyncDisposable {
    * @throws MeshError `unavailable` when the server gives no answer, or this process has no connection
    */
   isServed(name: string): Promise<boolean>;
-  /**
-   * Returns the versions of the replicas of a service that answer a ping within 500 ms, with their number.
-   *
-   * @throws MeshError `unavailable` while this process has no connection
-   */
-  versionsOf(name: string): Promise<ReadonlyMap<string, number>>;
   /**
    * Tells whether the server knows no connection of a registered replica: its process is dead, or cut off. A
    * paused process keeps its connection, so it is not gone. Also false for five seconds after this process has

@@ -1,4 +1,4 @@
-import type { Canary, Card, ServiceKind } from '@agentmesh/protocol';
+import type { Card, ServiceKind } from '@agentmesh/protocol';
 
 /** The cards of all services by kind and name, kept current while the bus is open. Reads are synchronous. */
 export interface Directory {
@@ -11,8 +11,6 @@ export interface Directory {
   waitUntilRead(ms: number): Promise<boolean>;
   get(kind: ServiceKind, name: string): Card | undefined;
   list(kind: ServiceKind): Card[];
-  /** Returns the canary of an agent; undefined if it has none. */
-  canary(agent: string): Canary | undefined;
   /**
    * Calls `onChange` after each change, and at once when there are cards already. Returns a function that
    * ends the watch.

@@ -72,52 +72,7 @@ export function describeDiscovery({ connect, openLink, provision, kill, name }: 
     });
   });
 
-  it('the canary of an agent reaches every service, and another key than its own is refused', async () => {
-    await provision([]);
-    const agent = name('agent');
-    const problems: string[] = [];
-    const reader = await connect('reader', { onError: (error) => problems.push(String(error)) });
-    const link = await openLink();
-    const put = (key: string, canary: object) =>
-      link.putCard(names.canaryKey(key), new TextEncoder().encode(JSON.stringify(canary)));
-    const canary = { agent, version: '2.0.0', percent: 10 };
-    await put(agent, canary);
-    await until(() => reader.directory.canary(agent)?.percent === 10);
-    const later = await connect('later');
-    await put(agent, { ...canary, percent: 101 });
-    await put(`${agent}_other`, { ...canary, percent: 50 });
-    await until(() => problems.length >= 2);
-    const wanted = { ...canary, since: 0, pinned: false, ending: false };
-    expect(reader.directory.canary(agent)).toEqual(wanted);
-    expect(later.directory.canary(agent)).toEqual(wanted);
-    expect(later.directory.list('agent').map((card) => card.name)).not.toContain(agent);
-  });
-
   describe('the services protocol', () => {
-    it('tells the versions of the replicas that are up', async () => {
-      const [service, asker] = [name('service'), await connect('asker')];
-      expect(await asker.versionsOf(service)).toEqual(new Map());
-      const replica = async (version: string) => {
-        const bus = await connect('replica');
-        const info = { kind: 'agent', name: service, version, description: '' } as const;
-        return { bus, started: await bus.register(info, []) };
-      };
-      await replica('1.0.0');
-      await replica('1.0.0');
-      const stopping = await replica('2.0.0');
-      const killed = await replica('3.0.0');
-      expect(await asker.versionsOf(service)).toEqual(
-        new Map([
-          ['1.0.0', 2],
-          ['2.0.0', 1],
-          ['3.0.0', 1],
-        ]),
-      );
-      await stopping.started.stop();
-      await kill(killed.bus);
-      await until(async () => (await asker.versionsOf(service)).size === 1);
-    });
-
     it('shows services, their endpoints and their counters', async () => {
       const [service, caller, link] = await Promise.all([connect('s'), connect('c'), openLink()]);
       const agent = name('agent');

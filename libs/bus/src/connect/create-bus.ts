@@ -1,5 +1,4 @@
 import {
-  agentOfQueue,
   aloneHeader,
   cardSchema,
   header,
@@ -22,7 +21,7 @@ import { startOnce, within } from '../bus/started.ts';
 import { createStats } from '../bus/stats.ts';
 import { whenConnected } from '../bus/when-connected.ts';
 import { type Claims, createClaims, inOrderOfArrival, inOrderOfSending, isClaim } from '../claims/claims.ts';
-import { findHolder, isServed, register, settlingMs, versionsOf } from '../discovery/register-service.ts';
+import { findHolder, isServed, register, settlingMs } from '../discovery/register-service.ts';
 import { createMessage } from '../messages/create-message.ts';
 import { encodeJson } from '../messages/json.ts';
 import { givenHeaders } from '../messages/message-headers.ts';
@@ -82,7 +81,7 @@ export function createBus(parts: BusParts): Bus {
   async function work(queue: QueueName, handler: WorkHandler, options: ConsumeOptions): Promise<Started> {
     await whenConnected(link);
     const source = await link.openWork(queue);
-    const countedAs = subjects.workSubject(queue.kind, agentOfQueue(queue.name));
+    const countedAs = subjects.workSubject(queue.kind, queue.name);
     return keep(Promise.resolve(consume(shared, source, handler, { ...options, countedAs })));
   }
 
@@ -116,8 +115,7 @@ export function createBus(parts: BusParts): Bus {
 
     async serve(subject, handler, options) {
       await whenConnected(link);
-      const served = await serve(shared, subject, handler, options);
-      return { ...(await keep(Promise.resolve(served))), setWeight: served.setWeight };
+      return keep(serve(shared, subject, handler, options));
     },
 
     async enqueue(subject, payload, { messageId, headers, saysWhenAlone = false }) {
@@ -165,8 +163,6 @@ export function createBus(parts: BusParts): Bus {
     },
 
     isServed: (name) => isServed({ inbox, link, caller: service }, name),
-
-    versionsOf: (name) => versionsOf(inbox, service, name),
 
     async isGone(name, other, holder) {
       const found = await findHolder(inbox, service, { service: name, replica: other, holder });

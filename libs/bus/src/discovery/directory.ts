@@ -1,7 +1,5 @@
 import {
-  type Canary,
   type Card,
-  canarySchema,
   type Provisioned,
   parse,
   provisionedSchema,
@@ -15,21 +13,19 @@ import { within } from '../bus/started.ts';
 import { decodeJson } from '../messages/json.ts';
 import { limitCard } from './limit-cards.ts';
 
-/** The beginnings of the keys of records, which only the operator may write. */
+/** The beginning of the keys of records, which only the operator may write. */
 const provisionedPrefix = 'provisioned.';
-const canaryPrefix = 'canary.';
 
 /**
  * Makes a directory, and the sink that fills it from the card bucket. The directory shows each card within the
  * record of its agent ({@link limitCard}).
  */
 export function createDirectory(
-  { cardKey, provisionedKey, canaryKey }: Subjects,
+  { cardKey, provisionedKey }: Subjects,
   onError: OnError,
 ): { directory: Directory; sink: CardSink } {
   const cards = new Map<string, Card>();
   const records = new Map<string, Provisioned>();
-  const canaries = new Map<string, Canary>();
   /** The cards within the records; undefined after a change. */
   let limited: Card[] | undefined;
   let refused = new Set<string>();
@@ -55,12 +51,6 @@ export function createDirectory(
         const record = parse(provisionedSchema, decodeJson(bytes), `record ${key}`);
         assertKey(key, provisionedKey(record.name), record.name);
         records.set(key, record);
-        return true;
-      }
-      if (key.startsWith(canaryPrefix)) {
-        const record = parse(canarySchema, decodeJson(bytes), `record ${key}`);
-        assertKey(key, canaryKey(record.agent), record.agent);
-        canaries.set(key, record);
         return true;
       }
     } catch (thrown) {
@@ -97,7 +87,7 @@ export function createDirectory(
     }
   }
 
-  const forget = (key: string) => cards.delete(key) || records.delete(key) || canaries.delete(key);
+  const forget = (key: string) => cards.delete(key) || records.delete(key);
 
   const sink: CardSink = {
     set(key, bytes) {
@@ -108,7 +98,7 @@ export function createDirectory(
       if (forget(key)) notifyWatchers();
     },
     retain(keys) {
-      const known = [...cards.keys(), ...records.keys(), ...canaries.keys()];
+      const known = [...cards.keys(), ...records.keys()];
       const missing = known.filter((key) => !keys.has(key));
       for (const key of missing) forget(key);
       if (missing.length > 0) notifyWatchers();
@@ -135,7 +125,6 @@ export function createDirectory(
     },
     get: (kind, name) => list(kind).find((card) => card.name === name),
     list,
-    canary: (agent) => canaries.get(canaryKey(agent)),
     watch(onChange) {
       // A new function for each watch, so that one callback may watch twice.
       const watcher = () => onChange();

@@ -138,47 +138,11 @@ export async function isServed(
   throw new MeshError('unavailable', 'NATS gives no answer; try again later');
 }
 
-/** The time for which all replicas may answer a ping, in ms. */
-const allPingsMs = 500;
-const pingSchema = z.object({ version: z.string() });
-
 function readJson(bytes: Uint8Array): unknown {
   try {
     return decodeJson(bytes);
   } catch {
     return undefined;
-  }
-}
-
-/** Returns the versions of all replicas of a service. See `Bus.versionsOf`. */
-export async function versionsOf(
-  inbox: Inbox,
-  caller: string,
-  name: string,
-): Promise<ReadonlyMap<string, number>> {
-  const ping: Packet = {
-    subject: `$SRV.PING.${assertServiceName(name)}`,
-    headers: { [header.caller]: caller },
-    bytes: new Uint8Array(),
-  };
-  const versions = new Map<string, number>();
-  const over = Promise.withResolvers<void>();
-  const close = await inbox.call(ping, {
-    onPacket({ bytes, noResponders }) {
-      if (noResponders) over.resolve();
-      else {
-        // A program in another language may answer anything.
-        const { data } = pingSchema.safeParse(readJson(bytes));
-        if (data) versions.set(data.version, (versions.get(data.version) ?? 0) + 1);
-      }
-    },
-    onFail: over.reject,
-  });
-  try {
-    await within(allPingsMs, over.promise);
-    return versions;
-  } finally {
-    close();
   }
 }
 

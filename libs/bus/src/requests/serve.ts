@@ -1,12 +1,12 @@
 import { type Frame, MeshError } from '@agentmesh/protocol';
 import { assertPositive } from '../bus/assert-positive.ts';
-import type { Listening, OnError, Packet } from '../bus/broker-link.ts';
+import type { OnError, Packet } from '../bus/broker-link.ts';
 import {
   type IncomingRequest,
   queueGroup,
   type RequestHandler,
-  type Served,
   type ServeOptions,
+  type Started,
 } from '../bus/bus.ts';
 import { startOnce, within } from '../bus/started.ts';
 import { createMessage } from '../messages/create-message.ts';
@@ -19,8 +19,8 @@ export async function serve(
   callee: Callee,
   subject: string,
   handler: RequestHandler,
-  { maxInFlight = 64, weight = 1 }: ServeOptions = {},
-): Promise<Served> {
+  { maxInFlight = 64 }: ServeOptions = {},
+): Promise<Started> {
   assertPositive('maxInFlight', maxInFlight);
   const { link, onError } = callee;
   const where = `serve ${subject}`;
@@ -55,42 +55,17 @@ export async function serve(
     if (!isBusy) inFlight.add(answering);
   }
 
-  const members = queueMembers(() =>
-    link.listen(subject, onPacket, { queue: queueGroup, onLost: (error) => onError(error, where) }),
-  );
-  await members.setCount(weight);
-  const started = startOnce(async (graceMs) => {
-    await members.end();
+  const listener = await link.listen(subject, onPacket, {
+    queue: queueGroup,
+    onLost: (error) => onError(error, where),
+  });
+  return startOnce(async (graceMs) => {
+    await listener.drain();
     await within(graceMs, Promise.all(inFlight));
     stopping.abort(new MeshError('unavailable', 'the replica stops; try again'));
     await Promise.all(inFlight);
     await link.flush();
   });
-  return { ...started, setWeight: members.setCount };
-}
-
-/** Keeps a number of memberships in a queue group, each a subscription: the broker chooses among all of them by chance. */
-function queueMembers(join: () => Promise<Listening>) {
-  const members: Listening[] = [];
-  let isOver = false;
-  let changing = Promise.resolve();
-
-  async function change(count: number): Promise<void> {
-    while (!isOver && members.length < count) members.push(await join());
-    await Promise.all(members.splice(count).map((each) => each.drain()));
-  }
-
-  return {
-    setCount(count: number): Promise<void> {
-      const changed = changing.then(() => change(isOver ? 0 : count));
-      changing = changed.catch(() => {});
-      return changed;
-    },
-    async end(): Promise<void> {
-      isOver = true;
-      await this.setCount(0);
-    },
-  };
 }
 
 async function answer(

@@ -1,7 +1,5 @@
 import {
-  type ObservedCanary,
   type OperatorOptions,
-  openCanaries,
   openCards,
   openDeadLetters,
   openOrphans,
@@ -12,13 +10,11 @@ import {
 import { MeshError } from '@agentmesh/protocol';
 import type { Checked, Finding } from './finding.ts';
 
-/** Checks the work of a mesh: services without a replica or a queue, or in several versions; canaries; orphans, dead letters, ghosts. */
+/** Checks the work of a mesh: services without a replica or a queue, or in several versions; orphans, dead letters, ghosts. */
 export async function checkWork(address: OperatorOptions): Promise<Checked> {
   try {
-    await using canaries = await openCanaries(address);
-    const observed = await canaries.list();
-    const findings = await Promise.all([serviceFindings(address, observed), queueFindings(address)]);
-    return { facts: observed.map(canaryFact), findings: findings.flat() };
+    const findings = await Promise.all([serviceFindings(address), queueFindings(address)]);
+    return { facts: [], findings: findings.flat() };
   } catch (error) {
     // The checks of NATS report why the queues cannot be read.
     if (!(error instanceof MeshError)) throw error;
@@ -26,10 +22,7 @@ export async function checkWork(address: OperatorOptions): Promise<Checked> {
   }
 }
 
-async function serviceFindings(
-  address: OperatorOptions,
-  canaries: readonly ObservedCanary[],
-): Promise<Finding[]> {
+async function serviceFindings(address: OperatorOptions): Promise<Finding[]> {
   await using cards = await openCards(address);
   await using streams = await openWorkStreams(address);
   await using stats = await openServiceStats(address);
@@ -37,17 +30,10 @@ async function serviceFindings(
   const findings = await Promise.all(
     list.map(async ({ kind, name }): Promise<Finding[]> => {
       const hasQueue = queues.some((queue) => queue.consumer === name && queue.kind === 'run');
-      const canary = kind === 'agent' ? canaries.find((each) => each.agent === name) : undefined;
       return [
         ...((await cards.isServed(name)) ? [] : [absent(kind, name)]),
         ...(kind === 'tool' || hasQueue ? [] : [withoutQueue(name)]),
-        ...(canary ? absentCanary(canary) : []),
-        // The version of a canary is one of two on purpose.
-        ...mixedVersions(
-          kind,
-          name,
-          (await stats.of(name)).filter(({ version }) => !canary || version !== canary.version),
-        ),
+        ...mixedVersions(kind, name, await stats.of(name)),
       ];
     }),
   );
@@ -64,24 +50,6 @@ function absent(kind: string, name: string): Finding {
     cost: 'messages for it wait or are refused',
     remedy: `start it; or, if it is gone for good: agentmesh cards remove ${kind} ${name}`,
   };
-}
-
-function canaryFact({ agent, version, percent }: ObservedCanary): string {
-  return `version ${version} is the canary of agent ${agent} and gets the runs of ${percent} % of its sessions`;
-}
-
-/** Returns a finding for a canary that no replica serves: it died, or its version is misspelled. */
-function absentCanary({ agent, version, replicas }: ObservedCanary): Finding[] {
-  if (replicas.some((each) => each.version === version)) return [];
-  return [
-    {
-      check: 'canary',
-      level: 'warning',
-      problem: `no replica of ${agent} has version ${version}, its canary`,
-      cost: 'replicas of other versions take its runs, and the canary proves nothing',
-      remedy: `start a replica with MESH_VERSION=${version}, or: agentmesh canary end ${agent}`,
-    },
-  ];
 }
 
 /** Returns a finding when the replicas of a service have different versions. */

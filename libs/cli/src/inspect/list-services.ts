@@ -1,5 +1,5 @@
 import { openCards, openOrphans, openServiceStats, openWorkStreams, shownVersion } from '@agentmesh/bus';
-import { agentOfQueue, decodeToken } from '@agentmesh/protocol';
+import { decodeToken } from '@agentmesh/protocol';
 import { type Command, listReport } from '../command/command.ts';
 import { operatorOf } from '../context/surroundings.ts';
 import { orphanSentence } from '../local/orphan-watch.ts';
@@ -23,7 +23,7 @@ export const listServicesCommand: Command = {
         const version = shownVersion(card.version, replicas);
         const waits = queues.filter(
           ({ kind: queue, consumer }) =>
-            agentOfQueue(decodeToken(consumer)) === name && (queue === 'job') === (kind === 'tool'),
+            decodeToken(consumer) === name && (queue === 'job') === (kind === 'tool'),
         );
         return {
           ...{ kind, name, version },

@@ -1,7 +1,7 @@
 import { openCards, openQueues } from '@agentmesh/bus';
 import { provisionedAgents, type ServiceManifest } from '@agentmesh/mesh';
 import type { Tenancy } from '@agentmesh/mesh/accounts';
-import { canaryQueue, MeshError, type QueueName } from '@agentmesh/protocol';
+import { MeshError, type QueueName } from '@agentmesh/protocol';
 import { connectTimeoutMs } from '../context/surroundings.ts';
 
 /** Adds the queues of services and the records of agents. Returns sentences about what is left to do. */
@@ -32,8 +32,7 @@ export async function removeTraces(
   if (kind !== 'agent' && kind !== 'tool') return 0;
   await using queues = await openQueues(provisionerOf(tenancy, url));
   let waiting = 0;
-  const ofCanary: QueueName[] = kind === 'agent' ? [{ kind: 'run', name: canaryQueue(name) }] : [];
-  for (const queue of [...queuesOf(manifest), ...ofCanary]) waiting += await queues.remove(queue);
+  for (const queue of queuesOf(manifest)) waiting += await queues.remove(queue);
   await using cards = await openCards(provisionerOf(tenancy, url));
   try {
     await cards.remove(kind, name).catch((thrown: unknown) => {

@@ -12,7 +12,6 @@ import { agentCard } from '../mesh/cards.ts';
 import type { Mesh } from '../mesh/mesh.ts';
 import { rootOf } from '../mesh/root-agent.ts';
 import type { ServedAgent } from '../mesh/served-agent.ts';
-import { enqueueRun } from '../messages/enqueue-run.ts';
 import { vouchFor } from './answer-source.ts';
 import { sealAnswers } from './sealed-answers.ts';
 
@@ -78,9 +77,8 @@ export async function startAnswerRun(
   const { final, stateDelta } = update;
   const message = await sealAnswers(mesh, ref, messageOf(pending, response, final ? undefined : true));
   const source = await vouchFor(mesh, 'agent', { ...ref, ...run, message }, answeredBy);
-  await enqueueRun(
-    mesh,
-    { agent: to, app, user, session, askedBy: pending.version },
+  await mesh.bus.enqueue(
+    mesh.subjects.agentRun(to, session),
     { ...run, app, user, session, message, answeredBy, ...(stateDelta && { stateDelta }) },
     { messageId: `${runKey(run)}:0`, headers: { ...headers, ...source } },
   );

@@ -33,7 +33,6 @@ import { inArtifactSession } from '../artifacts/artifact-session.ts';
 import { fencedSessions, tokenOf } from '../fencing/fenced-sessions.ts';
 import { keepAlive } from '../fencing/keep-alive.ts';
 import { operationSubjects } from '../mesh/addressed-call.ts';
-import { countCanaryAsk } from '../mesh/canary-figures.ts';
 import type { Mesh } from '../mesh/mesh.ts';
 import { askIds, createTally, logTakeover, type Tally, withOutcome } from '../mesh/outcomes.ts';
 import type { ServedAgent } from '../mesh/served-agent.ts';
@@ -76,10 +75,7 @@ function logged(served: ServedAgent, request: IncomingRequest, ask: Ask): AsyncG
   const { app, session, invocationId } = ask.parent ?? ask.step ?? { ...ask, invocationId: undefined };
   const about = { agent, app, session, invocationId, callId: ask.parent?.callId };
   const tally = createTally('ask', agent.name, { ...about, headers: request.headers });
-  const ended = (outcome: string) => {
-    if (outcome !== 'cancelled') countCanaryAsk(served, app, tally, outcome === 'failed');
-  };
-  return withOutcome(mesh.log, tally, ids, answerAsk(served, request, ask, tally), ended);
+  return withOutcome(mesh.log, tally, ids, answerAsk(served, request, ask, tally));
 }
 
 function readAsk({ agent }: ServedAgent, request: IncomingRequest): Ask {

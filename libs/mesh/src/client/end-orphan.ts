@@ -1,5 +1,5 @@
 import { endOfRun } from '@agentmesh/agent/internal';
-import { agentOfQueue, decodeToken, header, MeshError } from '@agentmesh/protocol';
+import { decodeToken, header, MeshError } from '@agentmesh/protocol';
 import type { Mesh } from '../mesh/mesh.ts';
 import { hopHeaders } from '../messages/carrier.ts';
 import { publishEnd } from '../messages/publish-event.ts';
@@ -24,7 +24,7 @@ export async function endOrphan(mesh: Mesh, stored: StoredRun): Promise<boolean>
     await startNext(mesh, ref);
     return true;
   }
-  const agent = agentOfQueue(decodeToken(stored.subject.split('.').at(-3) ?? ''));
+  const agent = decodeToken(stored.subject.split('.').at(-3) ?? '');
   const error = new MeshError('not_found', `its agent ${agent} is gone; an operator buried the run`);
   await endAsFailed(mesh, run, { agent, carrier, token: undefined }, error);
   return true;

@@ -1,7 +1,6 @@
 import { clientInputOf } from '@agentmesh/agent/internal';
 import type { StoredDeadLetter } from '@agentmesh/bus';
 import {
-  agentOfQueue,
   type DeadLetter,
   decodeToken,
   digestOf,
@@ -81,7 +80,7 @@ function runIn({ payload, subject }: DeadLetter) {
 function assertOwn(mesh: Mesh, { seq, writer, isForeign, letter }: StoredDeadLetter, app: string): void {
   if (writer.kind === 'operator') return;
   if (isForeign || writer.kind !== 'agent') throw forged(seq, writer, letter.subject);
-  if (!agentsOf(mesh, app).has(agentOfQueue(writer.name))) throw forged(seq, writer, `a run of app ${app}`);
+  if (!agentsOf(mesh, app).has(writer.name)) throw forged(seq, writer, `a run of app ${app}`);
 }
 
 function forged(seq: number, { kind, name }: StoredDeadLetter['writer'], what: string): MeshError {

@@ -27,7 +27,6 @@ import { sealAnswers } from '../answers/sealed-answers.ts';
 import type { Mesh } from '../mesh/mesh.ts';
 import { rootOf } from '../mesh/root-agent.ts';
 import { tooManyWaiting } from '../mesh/run-limits.ts';
-import { enqueueRun, versionOf } from '../messages/enqueue-run.ts';
 import type { OutlineOptions } from '../messages/read-log.ts';
 import { runHeader } from '../messages/run-header.ts';
 import { checkClientInput } from '../remote/check-client-input.ts';
@@ -202,8 +201,7 @@ export async function startRun(
     const [{ events: numbered, end }] = await Promise.all([watching, isLate || requireUp()]);
     const { incarnation } = view;
     const command: RunCommandInput = { ...run, app, user, session, incarnation, ...rest, message: sealed };
-    const askedBy = versionOf(askingEvents);
-    await enqueueRun(mesh, { agent, app, user, session, askedBy }, command, {
+    await mesh.bus.enqueue(mesh.subjects.agentRun(agent, session), command, {
       messageId: `${runKey(run)}:0`,
       saysWhenAlone: true,
       headers: {

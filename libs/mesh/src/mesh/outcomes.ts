@@ -145,7 +145,6 @@ const outcomeMessages = {
 /**
  * Passes the frames of an answer on. Logs its begin and its end, each in one line, and a defect with its stack.
  *
- * @param ended called with the outcome at the end
  * @throws the errors of the frames; for a defect MeshError `internal` without the cause, which is logged here
  */
 export async function* withOutcome(
@@ -153,7 +152,6 @@ export async function* withOutcome(
   tally: Tally,
   ids: Record<string, unknown>,
   frames: AsyncIterable<Frame>,
-  ended?: (outcome: string) => void,
 ): AsyncGenerator<Frame, void, void> {
   const messages = outcomeMessages[tally.kind === 'ask' ? 'ask' : 'call'];
   const end: Outcome = { outcome: 'cancelled' };
@@ -174,7 +172,6 @@ export async function* withOutcome(
   } finally {
     const { durationMs, ...costs } = tally.fields();
     tally.end(end.outcome, end.code);
-    ended?.(end.outcome);
     log.info({ ...ids, ...end, durationMs, ...(tally.kind === 'ask' && costs) }, messages.end);
   }
 }

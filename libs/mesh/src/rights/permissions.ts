@@ -1,6 +1,5 @@
 import { queueGroup } from '@agentmesh/bus';
 import {
-  canaryQueue,
   every,
   everySession,
   type QueueName,
@@ -165,10 +164,10 @@ function agentRights(names: Subjects, manifest: ServiceManifest, all: readonly S
       ...claimRights(names),
       // The service that ends an invocation publishes the next run of the session: a run of its own agent or
       // of another agent of the tree.
-      ...[name, ...tree].flatMap((to) => [to, canaryQueue(to)]).map((to) => names.agentRun(to, every)),
+      ...[name, ...tree].map((to) => names.agentRun(to, every)),
       names.dead('agent', name),
       names.audit(busName(manifest)),
-      ...[name, canaryQueue(name)].flatMap((queue) => queueRights(names, { kind: 'run', name: queue })),
+      ...queueRights(names, { kind: 'run', name }),
       // Finds earlier runs of a session. NATS cannot limit this right to the runs of some agents.
       `$JS.API.STREAM.MSG.GET.${names.workStream('run')}`,
       ...queueRights(names, { kind: 'operation', name }),

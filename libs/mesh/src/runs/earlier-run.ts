@@ -1,13 +1,6 @@
 import { endOfRun, messageEventId, runName } from '@agentmesh/agent/internal';
 import type { StoredItem, WorkItem } from '@agentmesh/bus';
-import {
-  agentOfQueue,
-  aloneHeader,
-  canaryQueue,
-  decodeToken,
-  MeshError,
-  runCommandSchema,
-} from '@agentmesh/protocol';
+import { aloneHeader, decodeToken, MeshError, runCommandSchema } from '@agentmesh/protocol';
 import { agentCard, agentCards } from '../mesh/cards.ts';
 import type { Mesh } from '../mesh/mesh.ts';
 import { treeOf } from '../remote/transfer-port.ts';
@@ -37,20 +30,12 @@ export async function findEarlier(mesh: Mesh, run: Run, before: number): Promise
 
 /** Tells whether no queue had a run of the session when this run was accepted. */
 export function isAlone(mesh: Mesh, agent: string, { headers }: WorkItem): boolean {
-  return headers[aloneHeader] === '0' && queuesOf(mesh, agent).length === 1;
-}
-
-/** Returns the queues that may have a run of a session: others belong to other apps. */
-function queuesOf(mesh: Mesh, agent: string): string[] {
-  const { directory } = mesh.bus;
-  return [...treeOf(agentCards(mesh), agent)].flatMap((each) =>
-    directory.canary(each) ? [each, canaryQueue(each)] : [each],
-  );
+  return headers[aloneHeader] === '0' && [...treeOf(agentCards(mesh), agent)].length === 1;
 }
 
 /** Returns the run of a stored command; undefined for a command that no replica can read. */
 export function runIn(mesh: Mesh, item: StoredItem): Run | undefined {
-  const agent = agentOfQueue(decodeToken(item.subject.split('.').at(-3) ?? ''));
+  const agent = decodeToken(item.subject.split('.').at(-3) ?? '');
   try {
     const { data } = runCommandSchema.safeParse(item.json());
     return data && completeRun(data, item, agentCard(mesh, agent)?.app ?? agent);

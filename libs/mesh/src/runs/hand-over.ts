@@ -4,7 +4,6 @@ import type { WorkOutcome } from '@agentmesh/bus';
 import { encodeToken } from '@agentmesh/protocol';
 import type { ServedAgent } from '../mesh/served-agent.ts';
 import { hopHeaders } from '../messages/carrier.ts';
-import { enqueueRun } from '../messages/enqueue-run.ts';
 import type { DeliveredRun, OpenRun, Run } from './run.ts';
 
 /**
@@ -64,9 +63,8 @@ export async function handOver(
   const hop = run.hop + 1;
   const owner = `${encodeToken(run.app)}.${encodeToken(run.user)}`;
   const { message: _message, stateDelta: _delta, client: _client, fresh: _fresh, ...rest } = run;
-  await enqueueRun(
-    mesh,
-    { ...run, agent: to },
+  await mesh.bus.enqueue(
+    mesh.subjects.agentRun(to, run.session),
     { ...rest, hop },
     { messageId: `${owner}:${runKey(run)}:${hop}:${item.key}`, headers: hopHeaders(carrier) },
   );

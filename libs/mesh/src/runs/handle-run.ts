@@ -20,7 +20,6 @@ import { openAnswers } from '../answers/sealed-answers.ts';
 import { fencedSessions } from '../fencing/fenced-sessions.ts';
 import { keepAlive } from '../fencing/keep-alive.ts';
 import { operationSubjects } from '../mesh/addressed-call.ts';
-import { countCanaryRun } from '../mesh/canary-figures.ts';
 import { countDelivery } from '../mesh/metrics.ts';
 import { createTally, logRunEnd, logTakeover } from '../mesh/outcomes.ts';
 import type { ServedAgent } from '../mesh/served-agent.ts';
@@ -78,14 +77,11 @@ export async function handleRun(served: ServedAgent, item: WorkItem): Promise<Wo
     const outcome = await advance(served, await sealRun(served.mesh, run), delivery);
     if (delivery.session) served.mesh.sessionCache.keep(delivery.session);
     logRunEnd(log, run, by, delivery.tally, 'completed');
-    countCanaryRun(served, run.app, delivery.tally, false);
     return outcome;
   } catch (error) {
     const outcome = await settle(served, run, delivery, error);
     const { code } = MeshError.from(error);
     logRunEnd(log, run, by, delivery.tally, outcome.done ? 'failed' : 'given back', code);
-    // A version is not to blame for runs that somebody cancels.
-    if (outcome.done) countCanaryRun(served, run.app, delivery.tally, code !== 'cancelled');
     return outcome;
   }
 }

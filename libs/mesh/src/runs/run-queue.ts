@@ -12,7 +12,6 @@ import {
 } from '@agentmesh/protocol';
 import { agentCards } from '../mesh/cards.ts';
 import type { Mesh } from '../mesh/mesh.ts';
-import { enqueueRun } from '../messages/enqueue-run.ts';
 import { publishEnd } from '../messages/publish-event.ts';
 import { treeOf } from '../remote/transfer-port.ts';
 import { speakerFor } from './next-speaker.ts';
@@ -66,9 +65,8 @@ async function publishNext(
   // The run has not begun, and the conversation may have gone to another agent meanwhile.
   const to = hop === 0 ? await currentSpeaker(mesh, agent, command) : agent;
   const options = { messageId: `${runKey(command)}:${hop}:turn:${from}`, headers };
-  const queued = { app: command.app, user: command.user, session: sessionId };
   try {
-    await enqueueRun(mesh, { ...queued, agent: to }, command, options);
+    await mesh.bus.enqueue(mesh.subjects.agentRun(to, sessionId), command, options);
   } catch (error) {
     if (MeshError.from(error).code !== 'permission_denied') throw error;
     mesh.log.debug({ invocationId, to }, 'may not publish the next run of the session; its agent will');
@@ -109,8 +107,7 @@ export async function askSilentHolder(
   const { [header.waitsSince]: _since, ...headers } = all;
   if ((own !== undefined && agent !== own) || !(await leases.noteAsked(holder))) return;
   const messageId = `${runKey(command)}:${command.hop}:again:${randomUUID()}`;
-  const queued = { agent, app: ref.appName, user: ref.userId, session: ref.sessionId };
-  await enqueueRun(mesh, queued, command, { messageId, headers });
+  await mesh.bus.enqueue(mesh.subjects.agentRun(agent, ref.sessionId), command, { messageId, headers });
   mesh.log.warn({ invocationId, agent, times: asked + 1 }, 'a run gave no sign of life; published it again');
 }
 

@@ -30,8 +30,8 @@ import { stopAll } from '../mesh/stop-all.ts';
 import { bindRemotes, type Remotes, remotesOf, writesOf } from '../remote/remotes.ts';
 import { handleRun } from '../runs/handle-run.ts';
 import { defaultSweepMs, startSweeper } from '../runs/run-queue.ts';
-import { consumeRuns } from './consume-runs.ts';
-import { keepCard } from './keep-card.ts';
+import { announceCard } from './announce-card.ts';
+import { restoreCard } from './keep-card.ts';
 import { modelsOf } from './models-of.ts';
 import { takeGhosts } from './take-ghosts.ts';
 
@@ -123,21 +123,17 @@ export async function serveAgent(
   const run = subjects.agentRun(agent.name, every);
   const ask = subjects.agentAsk(agent.name);
   const delegate = subjects.agentDelegate(agent.name);
-  const endCard = await keepCard(mesh, {
+  const card = {
     ...cardOf(agent, app, version ?? unknownVersion),
     resumable: resumabilityConfig?.isResumable ?? false,
-  });
+  };
+  const endCard = restoreCard(mesh, card, { isStored: await announceCard(mesh, card) });
   // The order matters: a caller that finds the service can use it.
-  // The first look for a canary decides the part of the asks.
-  const limits = { maxInFlight: slots * 4, weight: 0 };
+  const limits = { maxInFlight: slots * 4 };
   const asks = await bus.serve(ask, (request) => handleQuestion(served, request), limits);
   const delegatedAsks = await bus.serve(delegate, (request) => handleDelegated(served, request), limits);
   const { name, description } = agent;
-  const setWeight = async (weight: number) => {
-    await Promise.all([asks.setWeight(weight), delegatedAsks.setWeight(weight)]);
-  };
-  const consumer = { agent: name, version: version ?? unknownVersion, slots, setWeight };
-  const runs = await consumeRuns(mesh, consumer, (item) => handleRun(served, item));
+  const runs = await bus.consumeRuns(name, (item) => handleRun(served, item), { slots });
   const registration = await bus.register(
     {
       kind: 'agent',

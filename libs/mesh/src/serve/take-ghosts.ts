@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { endOfRun } from '@agentmesh/agent/internal';
 import type { GhostItem, Started } from '@agentmesh/bus';
-import { canaryQueue, MeshError } from '@agentmesh/protocol';
+import { MeshError } from '@agentmesh/protocol';
 import type { ServedAgent } from '../mesh/served-agent.ts';
 import { runIn } from '../runs/earlier-run.ts';
 import { handleRun } from '../runs/handle-run.ts';
@@ -62,16 +62,12 @@ export function takeGhosts(served: ServedAgent, { lookMs, slots }: GhostLooks): 
     ghost.drop();
   }
 
-  async function* ghostsOf(queues: readonly string[]): AsyncGenerator<GhostItem> {
-    for (const queue of queues) yield* mesh.bus.ghostRuns(queue, freshMs);
-  }
-
   /** Takes the ghosts that are there. Tells whether there was one that is not done. */
   async function look(): Promise<boolean> {
     let isFound = false;
     const seen = new Set<string>();
     const subjects = new Set<string>();
-    for await (const ghost of ghostsOf([agent.name, canaryQueue(agent.name)])) {
+    for await (const ghost of mesh.bus.ghostRuns(agent.name, freshMs)) {
       if (signal.aborted) return false;
       const { key, subject } = ghost;
       seen.add(key);

@@ -50,12 +50,6 @@ export function keys(prefix = 'am') {
     /** Hash: the user, the session and the agent of each of these runs; expires. */
     recentPlaces: (app: string) => `${prefix}:{${encodeToken(app)}}:recent-places`,
     /**
-     * Hash: the ended runs of an agent since its canary began, by version, end and time; in the slot of {@link app};
-     * expires.
-     */
-    canaryRuns: (app: string, agent: string, since: number) =>
-      `${prefix}:{${encodeToken(app)}}:canary-runs:${encodeName(agent)}:${since}`,
-    /**
      * Sorted set: the users of an app who may have pending calls, by the times of the newest, in ms; in the slot of
      * {@link app}.
      */

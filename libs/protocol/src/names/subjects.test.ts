@@ -29,7 +29,6 @@ const noSubjects: readonly (keyof Subjects)[] = [
   'claimBucket',
   'cardKey',
   'provisionedKey',
-  'canaryKey',
   'shownAs',
   'inboxPrefix',
 ];

@@ -158,8 +158,6 @@ export function subjects(namespace = 'mesh') {
     cardKey: (kind: ServiceKind, name: string) => `${kind}.${named(name)}`,
     /** The key of the record of a provisioned agent, in the bucket of cards. Only the operator writes there. */
     provisionedKey: (agent: string) => `provisioned.agent.${named(agent)}`,
-    /** The key of the record of an agent's canary, in the bucket of cards. Only the operator writes there. */
-    canaryKey: (agent: string) => `canary.agent.${named(agent)}`,
     /** The name of a service in the NATS services protocol, which has no namespaces. */
     shownAs: (name: string) => (namespace === 'mesh' ? shownName(name) : `${namespace}-${shownName(name)}`),
     /** The prefix of a service's inboxes. Its NATS user may subscribe to no other inbox. */

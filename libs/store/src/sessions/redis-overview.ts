@@ -1,14 +1,9 @@
 import {
-  type CountedCanary,
-  countNameOf,
-  type EndedRun,
   type InvocationRef,
   mostRecentRuns,
   type Overview,
   type RecentRun,
   type RecentRunsPage,
-  type RunCount,
-  readCount,
   type TakeOptions,
   type UserOwner,
 } from '@agentmesh/agent/internal';
@@ -19,8 +14,6 @@ import { forgetRunsScript, noteRunScript } from './scripts/overview-scripts.ts';
 
 /** Time for which the list of recent runs is kept after its last run, in ms. */
 const keptMs = 7 * 86_400_000;
-/** Time for which the counts of a canary are kept after its last run, in ms. */
-const keptCountsMs = 30 * 86_400_000;
 
 const lastTimes = new WeakMap<RedisConnection, number>();
 
@@ -133,18 +126,6 @@ export class RedisOverview implements Overview {
     return users.flatMap((user, at) =>
       counts[at] === 0 ? [] : [{ appName: app, userId: decodeToken(user) }],
     );
-  }
-
-  async countRun({ app, agent, since }: CountedCanary, run: EndedRun): Promise<void> {
-    const key = this.#keys.canaryRuns(app, agent, since);
-    await this.#connection.run((redis) => redis.hincrby(key, countNameOf(run), 1));
-    await this.#connection.run((redis) => redis.pexpire(key, keptCountsMs));
-  }
-
-  async runCounts({ app, agent, since }: CountedCanary): Promise<RunCount[]> {
-    const key = this.#keys.canaryRuns(app, agent, since);
-    const counts = await this.#connection.run((redis) => redis.hgetall(key));
-    return Object.entries(counts).map(([name, count]) => readCount(name, Number(count)));
   }
 }
 

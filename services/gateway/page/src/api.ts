@@ -25,27 +25,6 @@ export interface Queue {
   oldest?: number;
 }
 
-/** The figures of one version of an agent since its canary began. */
-export interface VersionFigures {
-  version: string;
-  replicas: number;
-  /** Absent while the store does not answer. */
-  runs?: number;
-  failed?: number;
-  p50Ms?: number;
-  p95Ms?: number;
-}
-
-export interface Canary {
-  version: string;
-  percent: number;
-  pinned: boolean;
-  ending: boolean;
-  since: number;
-  queued: number;
-  versions: VersionFigures[];
-}
-
 export interface Service {
   name: string;
   description: string;
@@ -53,7 +32,6 @@ export interface Service {
   replicas: Replica[];
   queue: Queue;
   app?: string;
-  canary?: Canary;
   calls?: Link[];
   ownTools?: string[];
   longRunning?: boolean;

@@ -1,6 +1,5 @@
 import { useMemo, useState } from 'preact/hooks';
-import type { Canary, MeshMap, Replica } from './api.ts';
-import { CanaryPart, canaryText } from './canary-part.tsx';
+import type { MeshMap, Replica } from './api.ts';
 import { type Box, boxHeight, boxWidth, draw, type Line, lineOf, nodeOf } from './graph.ts';
 import { hrefOf } from './hooks.ts';
 import { Badge, Empty } from './parts.tsx';
@@ -165,9 +164,9 @@ interface BoxProps {
 const mostDots = 5;
 
 function ServiceBox({ box: { kind, service, x, y }, rate, isChosen, onChoose }: BoxProps) {
-  const { name, replicas, queue, canary } = service;
+  const { name, replicas, queue } = service;
   const health = healthOf(service.replicas);
-  const label = `${kind} ${name}: ${count(replicas.length, 'replica')}, ${queue.waiting} waiting, ${queue.working} at work${canary ? `, canary ${canaryText(canary)}` : ''}`;
+  const label = `${kind} ${name}: ${count(replicas.length, 'replica')}, ${queue.waiting} waiting, ${queue.working} at work`;
   return (
     // biome-ignore lint/a11y/useSemanticElements: a drawing has no buttons
     <g
@@ -197,7 +196,6 @@ function ServiceBox({ box: { kind, service, x, y }, rate, isChosen, onChoose }: 
         {replicas.length === 0 && <tspan class="absent">no replica </tspan>}
         {replicas.length > mostDots && `+${replicas.length - mostDots} `}
         <tspan class={queue.waiting > 0 ? 'busy' : ''}>{queueText(queue)}</tspan>
-        {canary && <tspan class="canary"> · canary {canary.percent} %</tspan>}
         {rate && rate.work > 0 && ` · ${rate.work.toFixed(1)}/s`}
         {rate && rate.errors > 0 && <tspan class="errors"> · {rate.errors.toFixed(1)} errors/s</tspan>}
       </text>
@@ -220,7 +218,7 @@ function queueText({ waiting, working, oldest }: Box['service']['queue']): strin
 }
 
 function Details({ kind, service }: Pick<Box, 'kind' | 'service'>) {
-  const { name, description, app, version, replicas, queue, canary, ownTools = [], calls = [] } = service;
+  const { name, description, app, version, replicas, queue, ownTools = [], calls = [] } = service;
   return (
     <>
       <h2>
@@ -257,7 +255,6 @@ function Details({ kind, service }: Pick<Box, 'kind' | 'service'>) {
           {queue.redelivered > 0 && ` · ${queue.redelivered} delivered again`}
         </dd>
       </dl>
-      {canary && <CanaryPart canary={canary} />}
       <h3>Replicas</h3>
       {replicas.length === 0 && <Empty>None is up.</Empty>}
       <ul class="replicas">
@@ -280,11 +277,6 @@ function Details({ kind, service }: Pick<Box, 'kind' | 'service'>) {
 function versionsOf(ofCard: string, replicas: readonly Replica[]): string[] {
   const found = new Set(replicas.flatMap(({ version }) => version ?? []));
   return found.size === 0 ? [ofCard] : [...found].sort();
-}
-
-/** Tells whether several versions are up that are not one version and its canary. */
-function isMixed(versions: readonly string[], canary: Canary | undefined): boolean {
-  return versions.filter((each) => each !== canary?.version).length > 1;
 }
 
 interface TableProps {
@@ -325,7 +317,7 @@ function ServiceTable({ map, rates, onChoose }: TableProps) {
           </tr>
         </thead>
         <tbody>
-          {rows.map(({ kind, service: { name, app, version, replicas, queue, canary } }) => {
+          {rows.map(({ kind, service: { name, app, version, replicas, queue } }) => {
             const id = nodeOf(kind, name);
             const versions = versionsOf(version, replicas);
             return (
@@ -337,10 +329,7 @@ function ServiceTable({ map, rates, onChoose }: TableProps) {
                 </th>
                 <td>{kind}</td>
                 <td>{app ?? ''}</td>
-                <td class={isMixed(versions, canary) ? 'bad' : ''}>
-                  {versions.join(', ')}
-                  {canary && ` (canary: ${canaryText(canary)})`}
-                </td>
+                <td class={versions.length > 1 ? 'bad' : ''}>{versions.join(', ')}</td>
                 <td class={replicas.length === 0 ? 'bad number' : 'number'}>{replicas.length}</td>
                 <td class="number">{queue.waiting}</td>
                 <td class="number">{queue.working}</td>

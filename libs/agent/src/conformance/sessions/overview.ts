@@ -106,19 +106,4 @@ export function overview(service: TheService): void {
     await service().deleteSession({ ...bob, sessionId: 's' });
     expect(await list()).toEqual([]);
   });
-
-  test('counts the runs of a canary by version, end and time, each canary apart', async () => {
-    const canary = { app: appName, agent: 'helper', since: 1_000 };
-    const count = (version: string, ms: number, isFailed = false) =>
-      service().overview.countRun(canary, { version, ms, isFailed });
-    await Promise.all([count('1.0.0', 16), count('2.0.0', 16), count('2.0.0', 16), count('2.0.0', 64, true)]);
-    const counts = await service().overview.runCounts(canary);
-    expect(counts.toSorted((a, b) => a.withinMs - b.withinMs || b.count - a.count)).toEqual([
-      { version: '2.0.0', isFailed: false, withinMs: 16, count: 2 },
-      { version: '1.0.0', isFailed: false, withinMs: 16, count: 1 },
-      { version: '2.0.0', isFailed: true, withinMs: 64, count: 1 },
-    ]);
-    for (const other of [{ since: 2_000 }, { agent: 'other' }, { app: 'other_app' }])
-      expect(await service().overview.runCounts({ ...canary, ...other })).toEqual([]);
-  });
 }

@@ -1,7 +1,6 @@
 import type { SessionRef } from '@agentmesh/protocol';
 import type { InvocationRef } from '../invocations.ts';
 import { mostRecentRuns, type Overview, type RecentRun, type RecentRunsPage } from '../overview.ts';
-import { type CountedCanary, countNameOf, type EndedRun, type RunCount, readCount } from '../run-counts.ts';
 import type { UserOwner } from '../user-records.ts';
 import type { InMemoryPendingCalls } from './pending-calls.ts';
 
@@ -55,7 +54,6 @@ export function isRunOf({ appName, userId, sessionId }: UserOwner & Partial<Sess
 export class InMemoryOverview implements Overview {
   readonly #runs: RecentRunTable;
   readonly #pending: InMemoryPendingCalls;
-  readonly #counts = new Map<string, Map<string, number>>();
 
   constructor(runs: RecentRunTable, pending: InMemoryPendingCalls) {
     this.#runs = runs;
@@ -73,22 +71,5 @@ export class InMemoryOverview implements Overview {
 
   async waitingUsers(app: string, limit: number): Promise<UserOwner[]> {
     return this.#pending.waitingUsers(app).slice(0, limit);
-  }
-
-  async countRun(canary: CountedCanary, run: EndedRun): Promise<void> {
-    const counts = this.#countsOf(canary);
-    const name = countNameOf(run);
-    counts.set(name, (counts.get(name) ?? 0) + 1);
-  }
-
-  async runCounts(canary: CountedCanary): Promise<RunCount[]> {
-    return [...this.#countsOf(canary)].map(([name, count]) => readCount(name, count));
-  }
-
-  #countsOf({ app, agent, since }: CountedCanary): Map<string, number> {
-    const key = JSON.stringify([app, agent, since]);
-    const counts = this.#counts.get(key) ?? new Map<string, number>();
-    this.#counts.set(key, counts);
-    return counts;
   }
 }

@@ -1,11 +1,4 @@
-import {
-  canaryQueue,
-  deadLetterSchema,
-  decodeToken,
-  MeshError,
-  parse,
-  type Subjects,
-} from '@agentmesh/protocol';
+import { deadLetterSchema, decodeToken, MeshError, parse, type Subjects } from '@agentmesh/protocol';
 import { JetStreamApiError, type JetStreamManager, type StoredMsg } from '@nats-io/jetstream';
 import { messageFrom } from '../wire/jetstream-api.ts';
 import { fromNats, isMissing, provisionHint } from '../wire/nats-errors.ts';
@@ -97,10 +90,7 @@ function nameOf(token: string): string {
 function isOfQueueOf(names: Subjects, { kind, name }: LetterWriter, subject: string): boolean {
   if (kind === 'operator') return true;
   if (kind === 'tool') return subject === names.toolJob(name);
-  const patterns = [
-    ...[name, canaryQueue(name)].map((queue) => names.workSubject('run', queue)),
-    names.workSubject('operation', name),
-  ];
+  const patterns = [names.workSubject('run', name), names.workSubject('operation', name)];
   return patterns.some((pattern) => isIn(pattern.split('.'), subject.split('.')));
 }
 

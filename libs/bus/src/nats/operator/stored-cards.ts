@@ -39,7 +39,7 @@ export interface StoredCards extends AsyncDisposable {
   remove(kind: ServiceKind, name: string): Promise<void>;
   /** Writes the record for which an agent is provisioned: the facts that other services believe. */
   putRecord(record: Provisioned): Promise<void>;
-  /** Removes the record of an agent, and that of its canary, if there is one. */
+  /** Removes the record of an agent, if there is one. */
   removeRecord(agent: string): Promise<void>;
 }
 
@@ -92,7 +92,6 @@ export async function openCards(options: OperatorOptions): Promise<StoredCards> 
     async removeRecord(agent) {
       const bucket = await openBucket();
       await bucket.delete(names.provisionedKey(agent));
-      await bucket.delete(names.canaryKey(agent));
     },
     [Symbol.asyncDispose]: () => connection.close(),
   };

@@ -1,4 +1,4 @@
-import { agentOfQueue, MeshError, type QueueName, type Subjects } from '@agentmesh/protocol';
+import { MeshError, type QueueName, type Subjects } from '@agentmesh/protocol';
 import { type JetStreamManager, jetstream, jetstreamManager } from '@nats-io/jetstream';
 import { millis, type NatsConnection } from '@nats-io/nats-core';
 import type { BrokerLink, Delivery, OnError, WorkSource } from '../../bus/broker-link.ts';
@@ -37,8 +37,6 @@ export async function openWorkSource(parts: WorkSourceParts, queue: QueueName): 
   const ending = new AbortController();
   const revoking = new AbortController();
   const open = new Set<Promise<unknown>>();
-  // The queue of a canary goes first when the canary ends, and its replicas stop taking from it a moment later.
-  const reportAt = agentOfQueue(queue.name) === queue.name ? 1 : 5;
   let failures = 0;
 
   async function ask(count: number, take: (delivery: Delivery) => void): Promise<void> {
@@ -66,7 +64,7 @@ export async function openWorkSource(parts: WorkSourceParts, queue: QueueName): 
       } catch (thrown) {
         failures += 1;
         // The queue may be missing for hours: one report is enough.
-        if (failures === reportAt) onError(fromNats(thrown, where), where);
+        if (failures === 1) onError(fromNats(thrown, where), where);
         await pause(Math.min(firstPauseMs * 2 ** Math.min(failures, 8), longestPauseMs), ending.signal);
       }
     },

@@ -1,10 +1,9 @@
 import { type MeshObserver, type ObservedQueue, type ReplicaStats, shownVersion } from '@agentmesh/bus';
-import { agentCards, canaryFigures, figuresOf, type Mesh, toolCards } from '@agentmesh/mesh';
-import { type AgentCard, canaryQueue, type ToolCard } from '@agentmesh/protocol';
+import { agentCards, type Mesh, toolCards } from '@agentmesh/mesh';
+import type { AgentCard, ToolCard } from '@agentmesh/protocol';
 import { z } from 'zod';
 import type { GatewayContext } from '../../context/context.ts';
 import type { Handler } from '../../context/route.ts';
-import { inTime } from '../../http/in-time.ts';
 import { observerOf } from './observe.ts';
 
 const count = z.number().int();
@@ -33,28 +32,6 @@ const queue = z.looseObject({
   redelivered: count,
   oldest: time.optional().describe('when the oldest message came, in ms since 1970'),
 });
-const canary = z.looseObject({
-  version: z.string(),
-  percent: z.number().describe('the share of the sessions whose runs go to the version'),
-  pinned: z.boolean().describe('true if answers go to the version that asked'),
-  ending: z.boolean(),
-  since: time,
-  queued: count.describe('runs in the queue of the canary, those at work included'),
-  versions: z.array(
-    z.looseObject({
-      ...{ version: z.string(), replicas: count },
-      runs: count
-        .optional()
-        .describe('ended runs since the canary began; absent while Redis does not answer'),
-      failed: count.optional(),
-      p50Ms: z
-        .number()
-        .optional()
-        .describe('the time within which a half of the runs ended; absent without runs'),
-      p95Ms: z.number().optional(),
-    }),
-  ),
-});
 const link = z.looseObject({
   to: z.string(),
   kind: z.enum(['agent', 'tool']),
@@ -67,7 +44,6 @@ export const mapAnswer = z.looseObject({
     z.looseObject({
       ...{ name: z.string(), description: z.string(), version: z.string(), app: z.string().optional() },
       ...{ replicas, queue, calls: z.array(link), ownTools: z.array(z.string()) },
-      canary: canary.optional(),
     }),
   ),
   tools: z.array(
@@ -130,18 +106,9 @@ async function makeMap(mesh: Mesh, observer: Omit<MeshObserver, keyof AsyncDispo
   ]);
   const replicasOf = (name: string) => (found[names.indexOf(name)] ?? []).map(describe);
   const queueOf = (kinds: readonly ObservedQueue['kind'][], name: string) => {
-    const consumers = [name, canaryQueue(name)].map((queue) => mesh.subjects.workConsumer(queue));
-    return sumOf(queues.filter((each) => kinds.includes(each.kind) && consumers.includes(each.consumer)));
+    const consumer = mesh.subjects.workConsumer(name);
+    return sumOf(queues.filter((each) => kinds.includes(each.kind) && each.consumer === consumer));
   };
-  const canaries = new Map(
-    await Promise.all(
-      agents.map(async ({ name }) => {
-        const up = found[names.indexOf(name)] ?? [];
-        const queued = queueOf(['run'], canaryQueue(name));
-        return [name, await canaryOf(mesh, name, up, queued)] as const;
-      }),
-    ),
-  );
   return {
     time: Date.now(),
     agents: agents.map((card) => ({
@@ -149,7 +116,6 @@ async function makeMap(mesh: Mesh, observer: Omit<MeshObserver, keyof AsyncDispo
       ...(card.app !== undefined && { app: card.app }),
       replicas: replicasOf(card.name),
       queue: queueOf(['run', 'operation'], card.name),
-      ...canaries.get(card.name),
       ...linksOf(card, agents, tools),
     })),
     tools: tools.map((card) => ({
@@ -162,24 +128,6 @@ async function makeMap(mesh: Mesh, observer: Omit<MeshObserver, keyof AsyncDispo
     keepers: replicasOf('keeper'),
     deadLetters,
   };
-}
-
-/** Returns the canary of an agent with the figures of its versions; nothing for an agent without one. */
-async function canaryOf(
-  mesh: Mesh,
-  agent: string,
-  replicas: readonly ReplicaStats[],
-  { waiting, working }: z.infer<typeof queue>,
-): Promise<{ canary?: z.infer<typeof canary> }> {
-  const record = mesh.bus.directory.canary(agent);
-  if (!record) return {};
-  const versions = await inTime(canaryFigures(mesh, record, replicas)).catch((error: unknown) => {
-    mesh.log.debug({ err: error, agent }, 'the map lacks the figures of a canary');
-    return figuresOf(record, replicas, undefined);
-  });
-  const { version, percent, pinned, ending, since } = record;
-  const share = { version, percent, pinned, ending, since, queued: waiting + working };
-  return { canary: { ...share, versions: versions.map((each) => ({ ...each })) } };
 }
 
 const pick = (card: AgentCard | ToolCard, replicas: readonly ReplicaStats[] = []) => ({
