@@ -347,6 +347,7 @@ describe('an input that cannot be served', () => {
     [400, 'role user or tool, not assistant', { messages: [{ id: 'm', role: 'assistant', content: 'hi' }] }],
     [400, 'role user or tool, not none', { messages: [] }],
     [400, 'the body', { threadId: 7 }],
+    [400, 'threadId', { threadId: '' }],
     [412, 'no question x', { resume: [{ interruptId: 'x', status: 'resolved', payload: true }] }],
   ])('is refused by its name: %s %s', async (status, reason, body) => {
     const answer = await send(body);

@@ -115,6 +115,8 @@ describe('a confirmation that a manager must give, over real servers', () => {
     const manager = { 'x-forwarded-user': 'eve', 'x-forwarded-groups': 'approver, manager' };
     const { status, body } = await send(session, answer, manager);
     expect([status, isPaid(body)]).toEqual([200, true]);
+    // The state belongs to the user.
+    expect(body.flatMap(({ actions }) => Object.keys(actions.stateDelta))).toEqual([]);
     await until(async () => (await decisionsAbout(operator.nats, id)).length === 4);
     const by = (service: string, more: object) => ({ answeredBy: { service, ...more } });
     expect(await decisionsAbout(operator.nats, id)).toMatchObject([
@@ -127,6 +129,32 @@ describe('a confirmation that a manager must give, over real servers', () => {
       { decision: 'refused', service: 'agent_teller', ...by('client', { by: 'eve', via: 'nats' }) },
       { decision: 'accepted', service: 'agent_teller', ...by('gateway', { by: 'eve', via: 'rest' }) },
     ]);
+  });
+
+  it('tells an approver nothing about the state, also not by refusing a guess of it', async () => {
+    const { session, question } = await asked();
+    const sessions = `${mesh.gatewayUrl}/apps/${app}/users/u1/sessions/${session}`;
+    const headers = { 'x-forwarded-user': 'eve', 'x-forwarded-groups': 'approver, manager' };
+    expect((await fetch(sessions, { headers })).status).toBe(403);
+    const guess = async (balance: number) => {
+      // The answer is not valid, so the question stays open for the next guess.
+      const resume = [{ interruptId: question?.id, status: 'resolved', payload: { confirmed: 'perhaps' } }];
+      const input = { threadId: session, runId: 'r', messages: [], tools: [], context: [], resume };
+      const response = await fetch(`${mesh.gatewayUrl}/apps/${app}/users/u1/ag-ui`, {
+        ...{ method: 'POST', headers: { 'content-type': 'application/json', ...headers } },
+        body: JSON.stringify({ ...input, state: { balance } }),
+      });
+      const { code, error } = (await response.json()) as { code?: string; error?: string };
+      return { status: response.status, code, error };
+    };
+    const own = { 'x-forwarded-user': 'u1', 'content-type': 'application/json' };
+    await fetch(sessions, {
+      method: 'PATCH',
+      headers: own,
+      body: JSON.stringify({ stateDelta: { balance: 1 } }),
+    });
+    expect(await guess(1)).toEqual(await guess(2));
+    expect(await guess(1)).toMatchObject({ status: 403, code: 'permission_denied' });
   });
 
   it('is not given by the agent itself, neither under its own name nor under the name of the client', async () => {

@@ -23,7 +23,7 @@ export {
   putTogether,
   takeApart,
 } from './artifacts/stored-part.ts';
-export { isCredentialFailure } from './auth/credential-steps.ts';
+export { credentialReason, isCredentialFailure } from './auth/credential-steps.ts';
 export type { CredentialServices } from './auth/find-credential.ts';
 export type { ContextOptions, ContextOrigin } from './base/context.ts';
 export { isCallersFault } from './base/failure.ts';

@@ -16,7 +16,8 @@ import {
 } from './find-credential.ts';
 import { TokenError } from './token-error.ts';
 
-const reason = 'credentials';
+/** The reason in the details of an error of the storage of credentials. */
+export const credentialReason = 'credentials';
 /**
  * Longest life of a code (ten minutes, RFC 6749 §4.1.2), in ms. After that nobody needs to wait for its
  * server.
@@ -28,7 +29,7 @@ const codeLifeMs = 600_000;
  * The model gets all other errors.
  */
 export function isCredentialFailure(error: unknown): error is MeshError {
-  return error instanceof MeshError && error.details?.reason === reason;
+  return error instanceof MeshError && error.details?.reason === credentialReason;
 }
 
 /**
@@ -188,6 +189,6 @@ async function markFailures<T>(work: () => Promise<T>): Promise<T> {
   } catch (error) {
     if (error instanceof TokenError || !(error instanceof MeshError)) throw error;
     const { code, message, details } = error;
-    throw new MeshError(code, message, { cause: error, details: { ...details, reason } });
+    throw new MeshError(code, message, { cause: error, details: { ...details, reason: credentialReason } });
   }
 }

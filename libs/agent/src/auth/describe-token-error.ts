@@ -18,6 +18,12 @@ const unsentCodes = new Set([
   'UND_ERR_CONNECT_TIMEOUT',
 ]);
 
+/** Statuses besides 5xx, and codes of RFC 6749 §4.1.2.1, by which a server says that it cannot answer now. */
+const passingStatuses = new Set([408, 425, 429]);
+const passingCodes = new Set(['temporarily_unavailable', 'server_error']);
+const passes = (status: number, code = '') =>
+  status >= 500 || passingStatuses.has(status) || passingCodes.has(code);
+
 /**
  * Describes an error while fetching a credential in our own words; a {@link MeshError} passes unchanged.
  *
@@ -28,7 +34,7 @@ export function tokenError(what: string, thrown: unknown, isBefore = false): Mes
   if (thrown instanceof AuthorizationResponseError)
     return refused(`the sign-in was not granted (${word(thrown.error)})`);
   if (thrown instanceof ResponseBodyError) {
-    return thrown.status >= 500
+    return passes(thrown.status, thrown.error)
       ? failed(what, thrown.status, isBefore)
       : refused(`the authorization server refused ${what} (${word(thrown.error)})`);
   }
@@ -69,7 +75,7 @@ function brokenAnswer(
   isBefore: boolean,
 ): TokenError {
   const status = cause instanceof Response ? cause.status : 0;
-  if (status >= 500) return failed(what, status, isBefore);
+  if (passes(status)) return failed(what, status, isBefore);
   return refused(`the answer of the authorization server to ${what} is not valid: ${message}`);
 }
 

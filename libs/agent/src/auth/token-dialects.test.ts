@@ -1,4 +1,4 @@
-import { refusalDialects, tokenDialects } from '@agentmesh/testing/token-dialects';
+import { busyDialects, refusalDialects, tokenDialects } from '@agentmesh/testing/token-dialects';
 import { beforeEach, describe, expect, it } from 'vitest';
 import { beginSignIn } from './begin-sign-in.ts';
 import { fetchOwnToken, redeemCode, refreshTokens } from './fetch-tokens.ts';
@@ -46,6 +46,15 @@ describe.each(Object.entries(refusalDialects))('a refusal with %s', (_name, { an
       code: 'unauthenticated',
       message: expect.stringContaining(says),
     });
+  });
+});
+
+describe.each(Object.entries(busyDialects))('a server that is busy, with %s', (_name, answer) => {
+  it('has refused nothing', async () => {
+    const first = await signedIn();
+    server.dialect = () => answer;
+    await expect(refreshTokens(calendar(), first)).rejects.toMatchObject({ code: 'unavailable' });
+    await expect(signedIn()).rejects.toMatchObject({ code: 'unavailable' });
   });
 });
 

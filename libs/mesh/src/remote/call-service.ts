@@ -1,5 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { askedAgainReason } from '@agentmesh/agent/internal';
+import { askedAgainReason, credentialReason } from '@agentmesh/agent/internal';
 import type { ReceivedFrame, RequestOptions } from '@agentmesh/bus';
 import { deadlineOf, MeshError, meshTime } from '@agentmesh/protocol';
 import type { CallTarget } from '../mesh/call-counts.ts';
@@ -56,8 +56,31 @@ export async function* callService(
       const { subject, ids } = callee;
       mesh.log.warn({ subject, ...ids, reason: message }, 'nobody serves what was called');
     }
-    throw error;
+    throw ofCallee(MeshError.from(error), callee.target.to);
   }
+}
+
+/** The reasons by which this process marks an error when nobody has answered. */
+const unanswered: readonly unknown[] = ['no_responders', 'silence'];
+
+/**
+ * Marks an error as the answer of a callee, which decides little about the run of the caller: the code by which this
+ * process knows that its own run was taken over, and the reasons by which it marks its own errors, mean nothing there.
+ * A callee that waits for its credentials has the run delivered again, as {@link isOfCallee} limits it.
+ */
+function ofCallee({ code, message, details, cause, retryable }: MeshError, callee: string): MeshError {
+  const { reason, ...rest } = details ?? {};
+  if (unanswered.includes(reason))
+    return new MeshError(code, message, { details: { ...rest, reason }, cause });
+  if (code === 'aborted')
+    return new MeshError('unavailable', message, { details: { ...rest, callee }, cause });
+  const waits = retryable && reason === credentialReason && { reason };
+  return new MeshError(code, message, { details: { ...rest, callee, ...waits }, cause });
+}
+
+/** Tells whether an error is the answer of a callee. It causes a dozen deliveries of a run at most. */
+export function isOfCallee({ details }: MeshError): boolean {
+  return details?.callee !== undefined;
 }
 
 async function* requestAgain(
@@ -103,7 +126,7 @@ async function ownDeadline({ code }: MeshError, { headers = {}, signal }: Reques
 
 /** Tells whether a call ended without an answer: its callee may find the request later. */
 export function isUnanswered({ details }: MeshError): boolean {
-  return details?.outcome === 'unknown' && ['silence', 'no_responders'].includes(String(details.reason));
+  return details?.outcome === 'unknown' && unanswered.includes(details.reason);
 }
 
 /** Tells whether a request may have reached a callee that did not answer it. */

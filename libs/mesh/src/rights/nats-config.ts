@@ -1,5 +1,6 @@
 import { MeshError } from '@agentmesh/protocol';
 import { type Account, type AccountLink, type AccountPlan, planAccounts } from './accounts.ts';
+import { passwordVariable } from './password-variable.ts';
 import type { ServiceManifest } from './service-manifest.ts';
 
 export interface NatsUsers {
@@ -17,7 +18,7 @@ export interface NatsUsers {
 
 /** Returns the name of the variable that holds the password of a service's user, in nats-server's environment. */
 export function natsPasswordVariable(service: string): string {
-  return `NATS_PASSWORD_${service.toUpperCase().replaceAll('-', '_')}`;
+  return passwordVariable('NATS_PASSWORD', service);
 }
 
 /**

@@ -1,3 +1,4 @@
+import { passwordVariable } from './password-variable.ts';
 import { type RedisUser, type RedisUsersOptions, redisUsers } from './redis-users.ts';
 
 export interface RedisAclOptions extends RedisUsersOptions {
@@ -7,7 +8,7 @@ export interface RedisAclOptions extends RedisUsersOptions {
 
 /** Returns the name of the variable that holds a user's password, where the users of Redis are written. */
 export function redisPasswordVariable(user: string): string {
-  return `REDIS_PASSWORD_${user.toUpperCase().replaceAll('-', '_')}`;
+  return passwordVariable('REDIS_PASSWORD', user);
 }
 
 /**

@@ -22,6 +22,7 @@ import { auditRefusedMessage } from '../messages/audit.ts';
 import { moveToDeadLetters } from '../messages/dead-letter.ts';
 import { publishEnd, publishEvent } from '../messages/publish-event.ts';
 import { stampReplica } from '../messages/stamp-replica.ts';
+import { isOfCallee } from '../remote/call-service.ts';
 import { closeChildCalls } from './close-calls.ts';
 import type { DeliveredRun, Run } from './run.ts';
 import { startNext } from './run-queue.ts';
@@ -33,6 +34,12 @@ const done: WorkOutcome = { done: true };
  * have tried for seconds.
  */
 const retryMs = 250;
+/**
+ * Deliveries of a run whose callee answers that it cannot work now, as one that is busy or stops. The pause doubles up
+ * to the longest one, in ms: together about three minutes. The run of a callee that gives no answer waits for it.
+ */
+const mostRefusals = 12;
+const longestRetryMs = 30_000;
 
 /**
  * Decides what follows a failed delivery: the queue delivers the run again if that can help; otherwise the
@@ -54,9 +61,10 @@ export async function settle(
     log.warn({ err: error }, 'stopped work on a run');
     return { done: false, takenOver: true };
   }
-  if (error.retryable) {
+  const pauseMs = pauseBeforeRetry(error, delivery.item.attempt);
+  if (pauseMs !== undefined) {
     log.warn({ err: error }, 'run failed for now; it will be tried again');
-    return await giveBack(served, run, delivery, retryMs);
+    return await giveBack(served, run, delivery, pauseMs);
   }
   if (error.code === 'cancelled') log.info({ reason: error.message }, 'run was cancelled');
   else if (isRefused(error)) log.info({ err: error }, 'refused a message');
@@ -78,6 +86,13 @@ export async function settle(
     log.warn({ err: settleError }, 'could not record the failure of a run; it will be tried again');
     return await giveBack(served, run, delivery, retryMs);
   }
+}
+
+/** Returns the time after which a run that has failed is delivered again, in ms; undefined if that cannot help. */
+export function pauseBeforeRetry(error: MeshError, attempt: number): number | undefined {
+  if (!error.retryable) return undefined;
+  if (!isOfCallee(error)) return retryMs;
+  return attempt < mostRefusals ? Math.min(retryMs * 2 ** (attempt - 1), longestRetryMs) : undefined;
 }
 
 /** Tells whether a run failed because its session was deleted after the run had begun. */

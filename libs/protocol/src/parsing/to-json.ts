@@ -8,11 +8,13 @@ export type JsonEntry = [key: string, json: string];
  * characters become U+FFFD: strict models and parsers refuse them.
  *
  * @throws MeshError `invalid_argument` for values that JSON drops or changes: functions, symbols, BigInt,
- * NaN, cycles, Map, Set, and `undefined` in lists
+ * NaN, cycles, Map, Set, `undefined` in lists, and objects whose `toJSON` gives nothing
  */
 export function toJson(value: unknown, what: string): string {
   try {
-    return JSON.stringify(value, refuseLoss);
+    const json: string | undefined = JSON.stringify(value, refuseLoss);
+    if (json === undefined) throw new TypeError('it has no text');
+    return json;
   } catch (cause) {
     const why = cause instanceof Error ? cause.message : String(cause);
     throw new MeshError('invalid_argument', `${what} is not JSON: ${why}`, { cause });
@@ -24,7 +26,7 @@ function refuseLoss(this: unknown, key: string, value: unknown): unknown {
   const lossy =
     ['function', 'symbol', 'bigint'].includes(typeof value) ||
     (typeof value === 'number' && !Number.isFinite(value)) ||
-    (value === undefined && Array.isArray(this)) ||
+    (value === undefined && (Array.isArray(this) || Reflect.get(Object(this), key) !== undefined)) ||
     value instanceof Map ||
     value instanceof Set;
   if (!lossy) return value;

@@ -68,3 +68,13 @@ export const refusalDialects: Record<string, { answer: RawAnswer; says: string }
     says: 'a token of type mac; only bearer tokens',
   },
 };
+
+/** The answers of servers that cannot answer now: the code or the refresh token is still good. */
+export const busyDialects: Record<string, RawAnswer> = {
+  'status 429': { status: 429, type: 'text/plain', body: 'slow down' },
+  'status 429 with a code of its own': json({ error: 'rate_limit_exceeded' }, 429),
+  'status 408': { status: 408, type: 'text/plain', body: '' },
+  'temporarily_unavailable with status 400': json({ error: 'temporarily_unavailable' }, 400),
+  'server_error with status 200': json({ error: 'server_error' }),
+  'a page with status 503': { status: 503, type: 'text/html', body: '<h1>Sorry</h1>' },
+};

@@ -1,6 +1,7 @@
 import type { StoredEvent } from '@agentmesh/agent/internal';
 import type { NumberedEvent } from '@agentmesh/mesh';
 import type { SessionRef } from '@agentmesh/protocol';
+import type { ShowEvent } from '../access/shown-event.ts';
 import { eventPages, listJoiner } from '../answers/event-pages.ts';
 import type { GatewayContext } from '../context/context.ts';
 import type { Parts } from '../context/large-answers.ts';
@@ -15,13 +16,15 @@ const mostOfRun = 262_144;
 export class CollectedEvents implements Disposable {
   readonly #context: GatewayContext;
   readonly #ref: SessionRef;
+  readonly #show: ShowEvent;
   readonly #seqs: number[] = [];
   #texts: string[] | undefined = [];
   #kept = 0;
 
-  constructor(context: GatewayContext, ref: SessionRef) {
+  constructor(context: GatewayContext, ref: SessionRef, show: ShowEvent) {
     this.#context = context;
     this.#ref = ref;
+    this.#show = show;
   }
 
   /** Adds an event. A piece of an event is left out. */
@@ -30,7 +33,7 @@ export class CollectedEvents implements Disposable {
     this.#seqs.push(seq);
     if (isOutline) this[Symbol.dispose]();
     if (!this.#texts) return;
-    const text = JSON.stringify(event);
+    const text = JSON.stringify(this.#show(event));
     const shared = this.#context.mesh.readerLimits.answers;
     if (this.#kept + text.length > mostOfRun || shared.waiting + text.length > shared.most) {
       this[Symbol.dispose]();
@@ -61,7 +64,7 @@ export class CollectedEvents implements Disposable {
     const range = { after: (this.#seqs[0] ?? 1) - 1, last: this.#seqs.at(-1) ?? 0 };
     const join = listJoiner();
     const textOf = (page: readonly StoredEvent[]) =>
-      join(page.filter(({ seq }) => wanted.has(seq)).map(({ event }) => event));
+      join(page.filter(({ seq }) => wanted.has(seq)).map(({ event }) => this.#show(event)));
     yield async () => '[';
     yield* eventPages(this.#context, this.#ref, range, textOf);
     yield async () => ']';

@@ -2,6 +2,7 @@ import type { InvocationRef, StoredEvent } from '@agentmesh/agent/internal';
 import { type Mesh, type NumberedEvent, outlastOutage } from '@agentmesh/mesh';
 import { type Event, type InvocationEnd, MeshError } from '@agentmesh/protocol';
 import type { FastifyReply } from 'fastify';
+import type { ShowEvent } from '../access/shown-event.ts';
 import type { LargeRead } from '../context/large-answers.ts';
 import type { HandlerContext } from '../context/route.ts';
 import { reportError } from '../http/answer-error.ts';
@@ -22,6 +23,8 @@ export interface StreamedRun {
   end: Promise<InvocationEnd>;
   /** Default `before`. */
   idPlace?: SseOptions['idPlace'];
+  /** What the client sees of an event without a form; default all of it. */
+  show?: ShowEvent;
   /** Default: the events themselves with their numbers. */
   form?: FrameForm;
 }
@@ -52,7 +55,7 @@ export async function streamRun(
   { mesh, config, stopping, log, large }: HandlerContext,
   reply: FastifyReply,
   { signal, clientGone }: RunWatch,
-  { ref, numbered, end, idPlace = 'before', form }: StreamedRun,
+  { ref, numbered, end, idPlace = 'before', show = (event) => event, form }: StreamedRun,
 ): Promise<boolean> {
   const { invocationId, resume } = ref;
   const { raw, request } = reply;
@@ -80,7 +83,7 @@ export async function streamRun(
     }
   };
   const textOf = (event: Event, id: number): string =>
-    form ? form.event(event).map(dataBlock).join('') : frameText({ data: event, id }, idPlace);
+    form ? form.event(event).map(dataBlock).join('') : frameText({ data: show(event), id }, idPlace);
   const sendLarge = (seq: number) =>
     sendHeld<StoredEvent>({
       read: () => readEvent(mesh, ref, seq),
@@ -92,7 +95,7 @@ export async function streamRun(
     for await (const { event, seq, isOutline, isLive } of numbered) {
       if (isOutline && seq !== undefined) await sendLarge(seq);
       else if (form) await sendAll(form.event(event, isLive));
-      else await sse.send({ data: event, id: seq });
+      else await sse.send({ data: show(event), id: seq });
     }
     const { status, error } = await end;
     isOver = true;

@@ -7,7 +7,10 @@ const pay = new FunctionTool({
   description: 'pays',
   requireConfirmation: true,
   confirmableBy: { roles: ['manager'], notByAsker: true },
-  execute: () => ({ paid: 99_999 }),
+  execute: (_args, context) => {
+    context?.state.set('balance', 1);
+    return { paid: 99_999 };
+  },
 });
 
 export const teller = new LlmAgent({

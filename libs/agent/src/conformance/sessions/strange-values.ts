@@ -59,6 +59,7 @@ export function strangeValues(service: TheService): void {
     ['undefined in a list', [undefined]],
     ['a Map', new Map([['a', 1]])],
     ['a Set', { s: new Set() }],
+    ['a toJSON that gives nothing', { toJSON: () => undefined }],
   ])('refuses %s, and changes nothing', async (_what, value) => {
     const refused = meshError('invalid_argument');
     const request = { appName, userId, sessionId: 's' };

@@ -3,7 +3,7 @@ import type { Session } from '@agentmesh/agent';
 import { checkClientInput, pendingCalls } from '@agentmesh/mesh';
 import { MeshError, parse, type SessionRef } from '@agentmesh/protocol';
 import type { FastifyRequest } from 'fastify';
-import { mayActFor } from '../../access/check-access.ts';
+import { assertMayActFor, mayActFor } from '../../access/check-access.ts';
 import { assertMayStart } from '../../access/may-start.ts';
 import type { GatewayContext } from '../../context/context.ts';
 import type { Handler, HandlerContext } from '../../context/route.ts';
@@ -18,6 +18,8 @@ import { streamRun } from '../../runs/stream-run.ts';
 import { AgUiFrames } from './ag-ui-frames.ts';
 import { KnownState } from './known-state.ts';
 import { clientInputIn, forwardedState, mayAnswer, messageOf, stateChanges } from './read-input.ts';
+
+const inputSchema = RunAgentInputSchema.extend({ threadId: runBody.shape.sessionId });
 
 /**
  * Runs an app as an agent of AG-UI (the Agent User Interaction Protocol, 1.0). A thread is a session, which is made
@@ -59,9 +61,11 @@ interface Begun {
 
 /** Starts the run of a request, or follows it if the request came before. */
 async function begin(context: HandlerContext, request: FastifyRequest, signal: AbortSignal): Promise<Begun> {
-  const input = parse(RunAgentInputSchema, request.body ?? {}, 'the body');
+  const input = parse(inputSchema, request.body ?? {}, 'the body');
   const owner = await readUser(context, request);
   const ref = { ...owner, sessionId: input.threadId };
+  // Whether a guess of the state is right is for nobody else to know.
+  if (Object.keys(Object(input.state)).length > 0) assertMayActFor(request, owner.appName, owner.userId);
   const { runId } = input;
   const repeatable = readRepeatable(context, request, ref);
   const follow = async (): Promise<Begun | undefined> => {
@@ -83,10 +87,11 @@ async function begin(context: HandlerContext, request: FastifyRequest, signal: A
     assertMayStart(request, { ...owner, message: newMessage, stateDelta, client });
     checkClientInput(context.mesh, owner.appName, client);
     const known = isThere ? before : await makeSession(context, ref, changes);
-    const requested = runBody.parse({
+    const body = {
       ...{ ...ref, newMessage, streaming: true, client },
       ...(Object.keys(stateDelta).length > 0 && { stateDelta }),
-    });
+    };
+    const requested = parse(runBody, body, 'the run of the input');
     const run = await startAllowedRun(context, request, requested, { signal, streams: true, repeatable });
     return { ref, runId, run, known };
   } catch (error) {

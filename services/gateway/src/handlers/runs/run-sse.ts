@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { shownTo } from '../../access/shown-event.ts';
 import type { Handler } from '../../context/route.ts';
 import { readQuery } from '../../params/params.ts';
 import { cancelOnceBegun } from '../../runs/cancel-once-begun.ts';
@@ -23,7 +24,7 @@ export const runSse: Handler = async (context, request, reply) => {
   const watched = { signal: until.signal, streams: true };
   const { ref, numbered, end, isRepeated } = await startRequestedRun(context, request, reply, watched);
   reply.hijack();
-  const streamed = { ref, numbered, end, idPlace: 'behind' } as const;
+  const streamed = { ref, numbered, end, idPlace: 'behind', show: shownTo(request, ref) } as const;
   const isOver = await streamRun(context, reply, until, streamed);
   if (stopOnDisconnect === 'true' && !isRepeated && until.clientGone.aborted && !isOver) {
     await cancelOnceBegun(context, ref);

@@ -1,4 +1,5 @@
 import { type ErrorCode, MeshError } from '@agentmesh/protocol';
+import { shownTo } from '../../access/shown-event.ts';
 import { sliceBytes } from '../../answers/held-answers.ts';
 import type { Handler } from '../../context/route.ts';
 import { CollectedEvents } from '../../runs/collected-events.ts';
@@ -13,7 +14,7 @@ export const run: Handler = async (context, request, reply) => {
   const started = await startRequestedRun(context, request, reply, watched);
   const { ref } = started;
   reply.headers(runHeaders(ref));
-  using collected = new CollectedEvents(context, ref);
+  using collected = new CollectedEvents(context, ref, shownTo(request, ref));
   for await (const numbered of started.numbered) collected.add(numbered);
   const { status, error } = await started.end;
   if (status === 'failed' && error) {
