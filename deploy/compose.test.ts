@@ -1,7 +1,9 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { renderCompose, deployedServices as rendered } from '@agentmesh/cli/render';
+import type { ServiceManifest } from '@agentmesh/mesh';
 import { describe, expect, it } from 'vitest';
-import { deployFolder, readYaml } from './checks/manifests.ts';
+import { deployFolder, readManifests, readYaml } from './checks/manifests.ts';
 import { deployedServices, knownVariables } from './checks/services.ts';
 
 interface ComposeService {
@@ -37,7 +39,7 @@ describe('compose.yaml', () => {
     for (const server of ['nats', 'redis']) expect(networks(server)).toEqual(['gateway', 'services']);
   });
 
-  it('has the same services as the Kubernetes base', () => {
+  it('has all services', () => {
     const own = Object.keys(compose.services).filter((name) => !infrastructure.includes(name));
     expect(own.sort()).toEqual(deployedServices.map(({ name }) => name).sort());
   });
@@ -98,5 +100,35 @@ describe('compose.yaml', () => {
     const required = new Set([...text.matchAll(/\$\{([A-Z_]+):\?/g)].map(([, name]) => name ?? ''));
     const readme = readFileSync(join(deployFolder, 'README.md'), 'utf8');
     expect([...required].filter((name) => !readme.includes(name))).toEqual([]);
+  });
+});
+
+describe('the Compose file of a project', () => {
+  const service = (kind: 'agent' | 'tool', name: string, more: Partial<ServiceManifest> = {}) => ({
+    manifest: { kind, name, transfers: [], asks: [], calls: [], ...more },
+    program: `${kind}s/${name}/main.ts`,
+  });
+  const programs = [
+    service('agent', 'desk', { calls: ['pay'] }),
+    service('tool', 'pay', { longRunning: true }),
+  ];
+  const services = rendered(programs, 'shop');
+  const { files } = renderCompose({ project: 'shop', namespace: 'blue', services });
+
+  it('has services that wait for the servers, and gives agents alone the key of models', () => {
+    const [made] = readManifests(files['compose.yaml'] ?? '', 'compose.yaml', true) as [typeof compose];
+    const own = Object.keys(made.services).filter((name) => !infrastructure.includes(name));
+    expect(own).toEqual(services.map(({ name }) => name));
+    for (const name of own)
+      expect(Object.keys(made.services[name]?.depends_on ?? {}).sort()).toEqual([
+        'nats',
+        'provision',
+        'redis',
+      ]);
+    expect(own.filter((name) => made.services[name]?.environment?.GEMINI_API_KEY)).toEqual(['desk']);
+    expect(made.services.desk?.environment).toMatchObject({
+      MESH_NAMESPACE: 'blue',
+      MESH_NATS_USER: 'blue:agent_desk',
+    });
   });
 });

@@ -136,9 +136,6 @@ describe('CONTRIBUTING.md', () => {
     const ofAgent = [
       'deploy/README.md',
       'deploy/compose.yaml',
-      'deploy/kubernetes/base/agents/echo.yaml',
-      'deploy/kubernetes/base/kustomization.yaml',
-      'deploy/kubernetes/overlays/example/kustomization.yaml',
       'deploy/nats/nats-server.conf',
       'deploy/redis/users.acl',
       'pnpm-lock.yaml',
@@ -157,7 +154,7 @@ describe('CONTRIBUTING.md', () => {
       npmRun(
         'test:unit',
         ...['test/architecture.test.ts', 'test/docs.test.ts', 'libs/protocol/src/names/subjects.test.ts'],
-        ...['deploy/kubernetes.test.ts', 'deploy/compose.test.ts'],
+        ...['deploy/generated.test.ts', 'deploy/compose.test.ts'],
       ),
     5 * minutes,
   );

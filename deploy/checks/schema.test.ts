@@ -1,13 +1,13 @@
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { base, readYaml } from './manifests.ts';
+import { readYaml } from './manifests.ts';
 import { problemsOf } from './schema.ts';
 
 type Tree = { [key: string]: Tree };
 
 /** Returns a valid Deployment and a valid ScaledObject of an agent, which the tests then break. */
 function good(): [Tree, Tree] {
-  return readYaml(join(base, 'agents/stock.yaml')) as [Tree, Tree];
+  return readYaml(join(import.meta.dirname, 'agent.fixture.yaml')) as [Tree, Tree];
 }
 
 function at(tree: Tree, path: string): Tree {

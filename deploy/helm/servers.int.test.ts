@@ -11,7 +11,7 @@ import { connect } from '@nats-io/transport-node';
 import type { IContainer } from 'kubernetes-models/v1/Container';
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import { parseAllDocuments } from 'yaml';
-import { canRunHelm, runProgram } from '../checks/programs.ts';
+import { canRunHelm, runHelm } from '../checks/programs.ts';
 import { restrictedProblems } from '../checks/restricted.ts';
 import { problemsOf } from '../checks/schema.ts';
 
@@ -46,7 +46,7 @@ function render(namespace: string, ...args: string[]): Manifest[] {
     writeFileSync(path, files[file] ?? '');
     return `--values=${path}`;
   });
-  const text = runProgram('helm', 'template', 'shop', chart, '--namespace', 'prod', ...paths, ...args);
+  const text = runHelm(['template', 'shop', chart, '--namespace', 'prod', ...paths, ...args]);
   return parseAllDocuments(text).flatMap((document) => {
     expect(document.errors).toEqual([]);
     return (document.toJS() as Manifest | null) ?? [];

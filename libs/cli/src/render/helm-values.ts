@@ -1,6 +1,5 @@
 import type { ServiceManifest } from '@agentmesh/mesh';
 import { type DeployedService, nameOf } from './deployed-service.ts';
-import { leastReplicas } from './kubernetes-services.ts';
 
 /** The parts of the chart's values beside the services. */
 export interface HelmValuesOptions {
@@ -66,4 +65,23 @@ function entry(
     ...(isPython ? ['python: true'] : []),
   ];
   return `  - ${lines.join('\n    ')}\n`;
+}
+
+/**
+ * Returns the least number of replicas of an agent. It is zero only for an agent that is reached by transfer
+ * alone: its run commands wait in a queue, but asks and first messages should not wait.
+ */
+function leastReplicas(agent: string, all: readonly ServiceManifest[]): { count: 0 | 1; why: string } {
+  const callers = all.filter(({ asks }) => asks.includes(agent)).map(({ name }) => name);
+  if (callers.length > 0)
+    return {
+      count: 1,
+      why: `Asked by ${callers.join(', ')}. An ask is a request, which no queue keeps: without a replica it fails at once.`,
+    };
+  if (all.some(({ transfers }) => transfers.includes(agent)))
+    return {
+      count: 0,
+      why: 'Reached by transfer alone: the run command waits in its queue, and one waiting command starts a replica.',
+    };
+  return { count: 1, why: 'A root agent: the first message of the day must not wait for a pod.' };
 }

@@ -3,7 +3,5 @@ export { composeFile } from './compose.ts';
 export type { DeployedService } from './deployed-service.ts';
 export { deployedServices, secretOf } from './deployed-service.ts';
 export { helmValues } from './helm-values.ts';
-export { meshEnvironment, provisionJob, serviceAccount } from './kubernetes-base.ts';
-export { gatewayManifests, serviceManifests } from './kubernetes-services.ts';
-export { renderCompose, renderHelm, renderKubernetes } from './project-files.ts';
+export { renderCompose, renderHelm } from './project-files.ts';
 export { natsConfiguration, redisStart, redisUsersFile } from './servers.ts';

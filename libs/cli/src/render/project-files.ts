@@ -2,8 +2,6 @@ import { natsPasswordVariable, provisionUser, redisPasswordVariable } from '@age
 import { composeFile, composeVariables } from './compose.ts';
 import { type DeployedService, secretOf } from './deployed-service.ts';
 import { helmServers, helmValues } from './helm-values.ts';
-import { kustomization, meshEnvironment, provisionJob, serviceAccount } from './kubernetes-base.ts';
-import { gatewayManifests, serviceManifests } from './kubernetes-services.ts';
 import { natsConfiguration, redisStart, redisUsersFile } from './servers.ts';
 
 /** The mesh of a project that is rendered. */
@@ -66,7 +64,7 @@ export function renderRedis(mesh: RenderedMesh): Rendered {
 
 /** Returns the files of the images with all programs of the project. */
 function images(mesh: RenderedMesh): Record<string, string> {
-  const written = mark('compose, helm or kubernetes');
+  const written = mark('compose or helm');
   return {
     Dockerfile: `${written}${dockerfile}`,
     'Dockerfile.dockerignore': `${written}${dockerignore}`,
@@ -168,39 +166,6 @@ export function renderCompose(mesh: RenderedMesh): Rendered {
 const passwordsAdvice = `# Passwords must be URL-safe and begin with a letter: echo "p$(openssl rand -hex 24)"
 # CREDENTIAL_KEYS, where there is a keeper: echo "k1:$(openssl rand -base64 32)"; only this key decrypts people's credentials.
 `;
-
-/** Returns a Kustomize base with all services. NATS, Redis and KEDA are the operator's to run. */
-export function renderKubernetes(mesh: RenderedMesh): Rendered {
-  const { namespace, project, services } = mesh;
-  const all = manifestsOf(mesh);
-  const own = services.map((service) => {
-    const { kind } = service.manifest;
-    if (kind === 'gateway') return ['gateway.yaml', gatewayManifests(service, namespace)] as const;
-    if (kind === 'keeper') return ['keeper.yaml', serviceManifests(service, all, namespace)] as const;
-    return [`${kind}s/${service.name}.yaml`, serviceManifests(service, all, namespace)] as const;
-  });
-  const resources = own.map(([file]) => file).filter((file) => file !== 'gateway.yaml');
-  const base = {
-    'kustomization.yaml': kustomization(resources),
-    'mesh.env': meshEnvironment(namespace),
-    'service-account.yaml': serviceAccount,
-    'provision.yaml': provisionJob({ image: project, args: provisionArguments, namespace }),
-    ...Object.fromEntries(own),
-  };
-  const manifests = Object.entries(base).map(([file, text]) => [
-    `kubernetes/${file}`,
-    `${mark('kubernetes')}${text}`,
-  ]);
-  return {
-    files: {
-      ...renderNats(mesh).files,
-      ...renderRedis(mesh).files,
-      ...images(mesh),
-      ...Object.fromEntries(manifests),
-    },
-    next: stepsTo(mesh, 'kubectl apply -k deploy/kubernetes'),
-  };
-}
 
 /** Returns the values of the chart for all services, and the configuration of the servers. */
 export function renderHelm(mesh: RenderedMesh): Rendered {

@@ -14,7 +14,6 @@ import {
   type RenderedMesh,
   renderCompose,
   renderHelm,
-  renderKubernetes,
   renderNats,
   renderRedis,
 } from './project-files.ts';
@@ -31,10 +30,6 @@ export const renderCommands: Commands = {
   'render helm': renderCommand(
     'writes the values of the Helm chart for all services of the project, and the configuration of the servers',
     renderHelm,
-  ),
-  'render kubernetes': renderCommand(
-    'writes a Kustomize base with all services of the project, and the configuration of the servers',
-    renderKubernetes,
   ),
   'render nats': renderCommand(
     'writes the configuration of nats-server with the rights of all services',

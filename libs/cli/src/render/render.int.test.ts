@@ -8,7 +8,7 @@ import { connectRedisStore } from '@agentmesh/store';
 import { findBinary, freePort, until } from '@agentmesh/testing';
 import { startNats } from '@agentmesh/testing/servers';
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
-import { parse, parseAllDocuments } from 'yaml';
+import { parse } from 'yaml';
 import { jsonOf, linesOf } from '../commands.fixture.ts';
 import { makeProject, type Project } from '../project.fixture.ts';
 
@@ -76,7 +76,7 @@ describe('agentmesh render', () => {
       await (await connectRedisStore({ url: redisOf(user) }))[Symbol.asyncDispose]();
   });
 
-  it('writes a Compose file and a Kustomize base with every service, in the place of earlier ones', async () => {
+  it('writes a Compose file with every service, instead of an earlier one', async () => {
     const [compose] = (await jsonOf(place, ['render', 'compose'])) as [{ files: string[] }];
     expect(compose.files).toEqual(
       expect.arrayContaining(['deploy/compose.yaml', 'deploy/Dockerfile', 'deploy/env.example']),
@@ -84,11 +84,9 @@ describe('agentmesh render', () => {
     for (const name of ['gateway', 'helper', 'get-time-tool'])
       expect(read('deploy/compose.yaml')).toMatch(new RegExp(`^ {2}${name}:$`, 'm'));
     expect(read('deploy/compose.yaml')).toContain('command: ["agents/helper/main.ts"]');
-    await linesOf({ ...place, env: { ...place.env, MESH_NAMESPACE: 'blue' } }, ['render', 'kubernetes']);
-    expect(read('deploy/kubernetes/agents/helper.yaml')).toMatch(/account: BLUE\n.*\n *stream: BLUE_RUN/);
-    // The account whose queues KEDA reads.
+    await linesOf({ ...place, env: { ...place.env, MESH_NAMESPACE: 'blue' } }, ['render', 'compose']);
     expect(read('deploy/nats/nats-server.conf')).toMatch(/^ *"BLUE": \{/m);
-    expect(read('deploy/kubernetes/mesh.env')).toContain('MESH_REDIS_PREFIX=am-blue');
+    expect(read('deploy/compose.yaml')).toContain('MESH_NAMESPACE: blue');
     const required = [...read('deploy/compose.yaml').matchAll(/\$\{([A-Z_]+):\?/g)].map(([, name]) => name);
     const example = read('deploy/env.example').match(/^[A-Z_]+(?==)/gm) ?? [];
     expect([...new Set(required)].sort()).toEqual([...example].sort());
@@ -125,17 +123,8 @@ describe('agentmesh render', () => {
     expect(read('deploy/Dockerfile.python')).toContain('ENTRYPOINT ["python3"]');
     expect(read('deploy/redis/users.acl')).not.toContain('count_words');
     expect(read('deploy/env.example')).not.toContain('REDIS_PASSWORD_TOOL_COUNT_WORDS');
-    const [{ next }] = (await jsonOf(place, ['render', 'kubernetes'])) as [{ next: string[] }];
+    const [{ next }] = (await jsonOf(place, ['render', 'helm'])) as [{ next: string[] }];
     expect(next.join()).toContain('-f deploy/Dockerfile.python');
-    const [pod] = parseAllDocuments(read('deploy/kubernetes/tools/count-words-tool.yaml')).map(
-      (each) => each.toJSON().spec.template?.spec.containers[0],
-    );
-    expect(pod.env.map((each: { name: string }) => each.name)).toEqual([
-      'MESH_NATS_USER',
-      'MESH_NATS_PASSWORD',
-    ]);
-    expect(pod.livenessProbe).toBeUndefined();
-    expect(pod.securityContext.readOnlyRootFilesystem).toBe(true);
   });
 
   it('leaves a file alone that a person wrote', async () => {
