@@ -228,4 +228,19 @@ export const sharedStateScenarios: Scenario[] = [
       }),
     },
   }),
+  scenario('shared state that an agent below an asked agent wrote', [], {
+    differs: ['D4'],
+    parts: {
+      root: llm('root', { tools: ['read', asked('child')], instruction: '«{user:u?}»' }),
+      child: llm('child', { tools: [asked('grandchild')] }),
+      grandchild: llm('grandchild', { tools: ['write'] }),
+      write,
+      read,
+    },
+    script: {
+      root: [call('child', { request: 'x' }), call('read', { keys: ['user:u', 'app:a'] }), say('ok')],
+      child: [call('grandchild', { request: 'y' }), say('asked')],
+      grandchild: [call('write', { 'user:u': 1, 'app:a': 2 }), say('written')],
+    },
+  }),
 ];

@@ -21,9 +21,9 @@ function uncommittedState({ invocationContext, actions }: Context): Record<strin
 }
 
 /**
- * Takes an agent's state changes and files over into the caller's next event. The agent's changes of shared
- * scopes and of `temp:` are committed already and only become visible here: writing them again could
- * overwrite a newer value of another session. A key that a call of this step has written is written again,
+ * Takes an agent's state changes and files over into the caller's next event. The changes of shared scopes and of
+ * `temp:`, by the agent and by agents that it asked, are committed already and only become visible here: writing them
+ * again could overwrite a newer value of another session. A key that a call of this step has written is written again,
  * because the step's event commits it after the agent's.
  */
 export async function takeOver({ stateDelta, artifactDelta }: AgentAnswer, context: Context): Promise<void> {
@@ -32,10 +32,15 @@ export async function takeOver({ stateDelta, artifactDelta }: AgentAnswer, conte
   Object.assign(actions.artifactDelta, artifactDelta);
   if (!invocationContext) return;
   const { session, sessionService, ref } = invocationContext;
-  const { temp } = await sessionService.invocations.get(ref);
+  const [{ temp }, fresh] = await Promise.all([
+    sessionService.invocations.get(ref),
+    sessionService.getSession({ ...ref, config: { numRecentEvents: 0 } }),
+  ]);
+  const older = uncommittedState(context);
+  for (const [key, value] of Object.entries(pickScopes(fresh?.state ?? {}, ['app', 'user'])))
+    if (!Object.hasOwn(older, key)) session.state[key] = value;
   const committed = { ...pickScopes(stateDelta, ['app', 'user']), ...temp };
   Object.assign(session.state, committed);
-  const older = uncommittedState(context);
   for (const [key, value] of Object.entries(committed))
     if (Object.hasOwn(older, key) && !isDeepStrictEqual(older[key], value)) state.set(key, value);
 }
