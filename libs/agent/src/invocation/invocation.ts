@@ -1,4 +1,4 @@
-import type { Event } from '@agentmesh/protocol';
+import { type Event, MeshError } from '@agentmesh/protocol';
 import type { Content } from '@google/genai';
 import { runAgent } from '../base/base-agent.ts';
 import { InvocationContext, type InvocationContextFields } from '../base/invocation-context.ts';
@@ -89,12 +89,20 @@ export async function invoke(options: InvocationOptions, emit: Emit<Event>): Pro
     const pass = async (event: Event) => {
       const committable = pluginManager.has('onEventCallback') ? await applyPlugins(context, event) : event;
       markIfChanged(context, committable);
-      await commit(committable, isLastWord(context, speaker, committable) ? endsWith?.() : undefined);
+      const end = isLastWord(context, speaker, committable) ? endsWith?.() : undefined;
+      await commit(committable, end).catch((error: unknown) => Promise.reject(ofAgent(speaker.name, error)));
       await breathe();
     };
     await untilAborted(abortSignal, pass, (send) => speaker[runAgent](context, send));
   }
   await pluginManager.run('afterRunCallback', { invocationContext: context });
+}
+
+/** Returns the error of an event that cannot be stored as the defect of the agent that it is: the message was good. */
+function ofAgent(name: string, error: unknown): unknown {
+  if (!(error instanceof MeshError) || error.code !== 'invalid_argument') return error;
+  const message = `agent ${name} made an event that cannot be stored: ${error.message}`;
+  return new MeshError('internal', message, { cause: error });
 }
 
 /** Does the same as {@link invoke}, and yields the events. */

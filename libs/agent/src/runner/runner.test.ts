@@ -30,6 +30,19 @@ describe('a runner', () => {
     expect(() => new Runner({ agent, sessionService })).toThrow(/needs an app/);
   });
 
+  it.each([{}, 'hello', { id: 'e', timestamp: 1, actions: { stateDelta: { f: () => 1 } } }])(
+    'reports an event that cannot be stored as a defect of its agent: %j',
+    async (event) => {
+      class Own extends BaseAgent {
+        protected override async *runAsyncImpl(): AsyncGenerator<Event, void, void> {
+          yield event as never;
+        }
+      }
+      const { say } = await chat(new Own({ name: 'own' }));
+      await expect(say('go')).rejects.toMatchObject({ code: 'internal' });
+    },
+  );
+
   it('refuses a run without a message', async () => {
     const { llm, requests } = await scriptedModel({ text: 'never' });
     const { runner, stored } = await chat(new LlmAgent({ name: 'root', model: llm }));

@@ -66,16 +66,16 @@ const unanswered: readonly unknown[] = ['no_responders', 'silence'];
 /**
  * Marks an error as the answer of a callee, which decides little about the run of the caller: the code by which this
  * process knows that its own run was taken over, and the reasons by which it marks its own errors, mean nothing there.
- * A callee that waits for its credentials has the run delivered again, as {@link isOfCallee} limits it.
+ * A callee whose storage of credentials fails ends the run, or has it delivered again as {@link isOfCallee} limits it.
  */
-function ofCallee({ code, message, details, cause, retryable }: MeshError, callee: string): MeshError {
+function ofCallee({ code, message, details, cause }: MeshError, callee: string): MeshError {
   const { reason, ...rest } = details ?? {};
   if (unanswered.includes(reason))
     return new MeshError(code, message, { details: { ...rest, reason }, cause });
   if (code === 'aborted')
     return new MeshError('unavailable', message, { details: { ...rest, callee }, cause });
-  const waits = retryable && reason === credentialReason && { reason };
-  return new MeshError(code, message, { details: { ...rest, callee, ...waits }, cause });
+  const lacks = reason === credentialReason && code !== 'cancelled' && { reason };
+  return new MeshError(code, message, { details: { ...rest, callee, ...lacks }, cause });
 }
 
 /** Tells whether an error is the answer of a callee. It causes a dozen deliveries of a run at most. */

@@ -32,9 +32,7 @@ async function rudePeer({ kind, card }: (typeof peers)[number], error: MeshError
 
 describe.each(peers)('the errors of another $kind', (peer) => {
   it.each(codes)('%s is told to the model, whatever marks of the own process it has', async (code) => {
-    for (const reason of ['credentials', 'message_refused', 'asked_again']) {
-      // One that waits for credentials may have its caller wait for a while.
-      if (reason === 'credentials' && ['unavailable', 'resource_exhausted'].includes(code)) continue;
+    for (const reason of ['message_refused', 'asked_again']) {
       const { world } = await rudePeer(peer, new MeshError(code, 'rude', { details: { reason } }));
       const model = new ScriptedLlm(calls('pay', { request: 'x' }), says('well'));
       const tool = peer.kind === 'tool' ? remoteTool('pay') : new AgentTool({ agent: remoteAgent('pay') });

@@ -373,8 +373,8 @@ describe('a tool in a process of its own', () => {
     const agent = new LlmAgent({ name: 'solo', model: llm, tools });
     await serveAgent(await world.connect('agent_solo'), agent, { app: 'app' });
     const { events, end } = await (await world.chat('app')).say('go');
-    expect(events.map(brief).at(-1)).toBe('solo: fails invalid_argument');
-    expect(end).toMatchObject({ status: 'failed', error: { code: 'invalid_argument' } });
+    expect(events.map(brief).at(-1)).toBe('solo: fails internal');
+    expect(end).toMatchObject({ status: 'failed', error: { code: 'internal' } });
     expect(llm.requests).toHaveLength(1);
   });
 
