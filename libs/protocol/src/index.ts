@@ -152,6 +152,18 @@ export { camelizeKeys, withoutNulls } from './parsing/casing.ts';
 export { digestOf } from './parsing/digest.ts';
 export { assertKnownFields, assertNoTypos } from './parsing/known-fields.ts';
 export { nearest } from './parsing/nearest.ts';
+export type { OptionKind } from './parsing/option-kinds.ts';
+export {
+  flagKind,
+  functionKind,
+  kindOf,
+  listOf,
+  objectKind,
+  oneOf,
+  oneOrMore,
+  textKind,
+  timeKind,
+} from './parsing/option-kinds.ts';
 export type { OptionNames, OptionRules } from './parsing/options.ts';
 export { assertOptions } from './parsing/options.ts';
 export { parse } from './parsing/parse.ts';

@@ -1,4 +1,14 @@
-import { assertName, assertOptions, type Event, MeshError, type OptionNames } from '@agentmesh/protocol';
+import {
+  assertName,
+  assertOptions,
+  type Event,
+  flagKind,
+  kindOf,
+  listOf,
+  MeshError,
+  type OptionNames,
+  textKind,
+} from '@agentmesh/protocol';
 import { stampPath } from '../events/agent-path.ts';
 import { breathe } from '../events/breathe.ts';
 import { asGenerator, drain, type Emit, ReaderGone } from '../events/emit.ts';
@@ -12,6 +22,7 @@ import {
   type AfterAgentCallback,
   asList,
   type BeforeAgentCallback,
+  callbacks,
   type InstructionProvider,
   type SingleAgentCallback,
 } from './callbacks.ts';
@@ -39,12 +50,12 @@ export const work = Symbol('work');
 /** Number of times that one invocation may tell an agent that a limit is reached. */
 const mostRefusals = 10;
 export const baseAgentOptions: OptionNames<BaseAgentConfig> = {
-  name: true,
-  description: true,
-  subAgents: true,
-  beforeAgentCallback: true,
-  afterAgentCallback: true,
-  usesArtifacts: true,
+  name: textKind,
+  description: textKind,
+  subAgents: listOf(kindOf('an agent', (value) => value instanceof BaseAgent)),
+  beforeAgentCallback: callbacks,
+  afterAgentCallback: callbacks,
+  usesArtifacts: flagKind,
 };
 
 /** ADK's agent options that have no effect here, with their replacements. */

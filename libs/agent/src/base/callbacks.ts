@@ -1,4 +1,4 @@
-import type { OptionNames } from '@agentmesh/protocol';
+import { functionKind, type OptionNames, oneOrMore } from '@agentmesh/protocol';
 import type { Content } from '@google/genai';
 import type { LlmRequest, LlmResponse } from './base-llm.ts';
 import type { BasePlugin } from './base-plugin.ts';
@@ -74,13 +74,16 @@ export interface LlmCallbacks {
   onToolErrorCallback?: OnToolErrorCallback;
 }
 
+/** The kind of options with callbacks. */
+export const callbacks = oneOrMore(functionKind);
+
 export const llmCallbackOptions: OptionNames<LlmCallbacks> = {
-  beforeModelCallback: true,
-  afterModelCallback: true,
-  onModelErrorCallback: true,
-  beforeToolCallback: true,
-  afterToolCallback: true,
-  onToolErrorCallback: true,
+  beforeModelCallback: callbacks,
+  afterModelCallback: callbacks,
+  onModelErrorCallback: callbacks,
+  beforeToolCallback: callbacks,
+  afterToolCallback: callbacks,
+  onToolErrorCallback: callbacks,
 };
 
 export function asList<T>(callbacks: OneOrMore<T> | undefined): T[] {

@@ -1,4 +1,4 @@
-import type { OptionNames } from '@agentmesh/protocol';
+import { flagKind, kindOf, listOf, type OptionNames, objectKind, oneOf, textKind } from '@agentmesh/protocol';
 import type { GenerateContentConfig } from '@google/genai';
 import { type BaseAgentConfig, baseAgentOptions } from '../base/base-agent.ts';
 import type { BaseCodeExecutor } from '../base/base-code-executor.ts';
@@ -49,22 +49,31 @@ export interface LlmAgentConfig extends BaseAgentConfig, LlmCallbacks {
   codeExecutor?: BaseCodeExecutor;
 }
 
+const hasMethod = (value: unknown, method: string) =>
+  typeof Reflect.get(Object(value), method) === 'function';
+const isModel = (value: unknown) => typeof value === 'string' || hasMethod(value, 'generateContentAsync');
+const isTool = (value: unknown) =>
+  ['processLlmRequest', 'getTools'].some((method) => hasMethod(value, method));
+const instruction = kindOf('a text or a function', (value) => ['string', 'function'].includes(typeof value));
+
 export const llmAgentOptions: OptionNames<LlmAgentConfig> = {
   ...baseAgentOptions,
   ...llmCallbackOptions,
-  model: true,
-  instruction: true,
-  globalInstruction: true,
-  tools: true,
-  toolExecution: true,
-  generateContentConfig: true,
-  disallowTransferToParent: true,
-  disallowTransferToPeers: true,
-  includeContents: true,
+  model: kindOf('the name of a model, or a BaseLlm', isModel),
+  instruction,
+  globalInstruction: instruction,
+  tools: listOf(
+    kindOf('a tool or a toolset (a FunctionTool of a function, an AgentTool of an agent)', isTool),
+  ),
+  toolExecution: oneOf('parallel', 'sequential'),
+  generateContentConfig: objectKind,
+  disallowTransferToParent: flagKind,
+  disallowTransferToPeers: flagKind,
+  includeContents: oneOf('default', 'none'),
   contextCompactors: true,
   inputSchema: true,
   outputSchema: true,
-  outputKey: true,
+  outputKey: textKind,
   codeExecutor: true,
 };
 

@@ -296,7 +296,7 @@ describe('an LLM agent', () => {
 
   it('refuses an unknown toolExecution', () => {
     expect(() => new LlmAgent({ name: 'a', toolExecution: 'both' as never })).toThrow(
-      /toolExecution is "parallel" or "sequential", not "both"/,
+      /toolExecution must be "parallel" or "sequential", not "both"/,
     );
   });
 });

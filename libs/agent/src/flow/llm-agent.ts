@@ -103,12 +103,6 @@ export class LlmAgent extends BaseAgent<LlmAgentConfig> implements LlmCallbacks 
     Object.assign(this, callbacksIn(config));
     this.outputKey = config.outputKey;
     this.codeExecutor = config.codeExecutor;
-    if (!['parallel', 'sequential'].includes(this.toolExecution)) {
-      throw new MeshError(
-        'invalid_argument',
-        `agent ${this.name}: toolExecution is "parallel" or "sequential", not "${this.toolExecution}"`,
-      );
-    }
     for (const key of ['tools', 'systemInstruction', 'responseSchema'] as const) {
       if (this.generateContentConfig[key] !== undefined) {
         throw new MeshError(

@@ -1,4 +1,4 @@
-import type { AnsweredBy, OptionNames } from '@agentmesh/protocol';
+import { type AnsweredBy, type OptionNames, objectKind, textKind } from '@agentmesh/protocol';
 import type { Content } from '@google/genai';
 import type { BaseAgent } from '../base/base-agent.ts';
 import type { BasePlugin } from '../base/base-plugin.ts';
@@ -60,9 +60,9 @@ export const rootOptions: OptionNames<InMemoryRunnerConfig> = {
 };
 export const runnerOptions: OptionNames<RunnerConfig> = { ...rootOptions, sessionService: true };
 export const ephemeralOptions: OptionNames<EphemeralRunRequest> = {
-  userId: true,
+  userId: textKind,
   newMessage: true,
-  stateDelta: true,
+  stateDelta: objectKind,
   runConfig: true,
   abortSignal: true,
   customMetadata: true,
@@ -70,6 +70,6 @@ export const ephemeralOptions: OptionNames<EphemeralRunRequest> = {
 };
 export const runOptions: OptionNames<RunRequest> = {
   ...ephemeralOptions,
-  sessionId: true,
-  invocationId: true,
+  sessionId: textKind,
+  invocationId: textKind,
 };

@@ -106,7 +106,7 @@ export class Runner {
    * refused message; any error of user code
    */
   runAsync(request: RunRequest): AsyncGenerator<Event, void, void> {
-    const { userId, sessionId, abortSignal } = request;
+    const { userId, sessionId, abortSignal } = Object(request) as RunRequest;
     const key = JSON.stringify([this.appName, userId, sessionId]);
     return asGenerator((emit) =>
       oneAtATime(this.sessionService, key, abortSignal, () => this.#run(request, emit)),
@@ -116,6 +116,8 @@ export class Runner {
   async #run(request: RunRequest, emit: Emit<Event>): Promise<void> {
     assertOptions('runAsync', request, runOptions);
     const { userId, sessionId, runConfig, invocationId: continuedId, ...rest } = request;
+    if (userId === undefined || sessionId === undefined)
+      throw new MeshError('invalid_argument', 'a run needs a userId and a sessionId');
     const { appName, agent, sessionService, pluginManager } = this;
     if (rest.newMessage === undefined)
       throw new MeshError('invalid_argument', 'a run needs a newMessage: what the user says or answers');
@@ -217,7 +219,7 @@ const aborted = { code: 'cancelled', message: 'the run was aborted' };
 /** A runner that keeps everything in memory, except for services that it is given. It needs no server. */
 export class InMemoryRunner extends Runner {
   /** @throws MeshError `invalid_argument` for an unknown option, `sessionService` among them */
-  constructor(config: InMemoryRunnerConfig) {
+  constructor(config: InMemoryRunnerConfig = {}) {
     const unsupported = { sessionService: 'use a Runner for a session service of your own' };
     assertOptions('an InMemoryRunner', config, rootOptions, {
       unsupported,

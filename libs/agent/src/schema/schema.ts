@@ -2,6 +2,7 @@ import { MeshError } from '@agentmesh/protocol';
 import type { Schema } from '@google/genai';
 import { z } from 'zod';
 import { fitSchema } from './gemini-keywords.ts';
+import { Type } from './genai.ts';
 import { readRecords } from './records.ts';
 import { zodToSchema } from './zod-to-schema.ts';
 
@@ -44,6 +45,8 @@ export function assertPlain(schema: unknown): void {
   if (typeof schema !== 'object' || schema === null) throw new Error('it is not a schema');
   if ('_zod' in schema) throw new Error('it is a schema of zod/mini; make it with zod');
   if ('_def' in schema) throw new Error('it is a schema of zod 3; make it with zod 4');
+  if (Object.values(schema).some(isZodObject))
+    throw new Error('it is an object of zod schemas; put it into z.object(…)');
 }
 
 /**
@@ -59,6 +62,17 @@ export function showSchema(schema: ToolParameters, owner: string): Schema {
     const why = cause instanceof Error ? cause.message : String(cause);
     throw new MeshError('invalid_argument', `${owner} cannot be shown to a model: ${why}`, { cause });
   }
+}
+
+/** Does the same as {@link showSchema} with the parameters of a tool, which must describe an object; default none. */
+export function showParameters(parameters: ToolParameters | undefined, owner: string): Schema {
+  if (parameters === undefined) return { type: Type.OBJECT, properties: {} };
+  const shown = showSchema(parameters, owner);
+  if (shown.type === undefined || shown.type === Type.OBJECT) return shown;
+  throw new MeshError(
+    'invalid_argument',
+    `${owner} must describe an object, not ${shown.type}; put it into z.object(…)`,
+  );
 }
 
 /** Lists the values that do not fit, so that a model can correct them. */

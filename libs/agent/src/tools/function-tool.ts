@@ -1,8 +1,14 @@
 import {
   assertOptions,
   type ConfirmableBy,
+  flagKind,
+  functionKind,
+  kindOf,
+  listOf,
   MeshError,
   type OptionNames,
+  textKind,
+  timeKind,
   unlessAborted,
 } from '@agentmesh/protocol';
 import type { FunctionDeclaration, Schema } from '@google/genai';
@@ -10,13 +16,12 @@ import type { z } from 'zod';
 import { BaseTool, type RunToolRequest } from '../base/base-tool.ts';
 import { readConfirmableBy } from '../base/confirmable-by.ts';
 import type { Context } from '../base/context.ts';
-import { Type } from '../schema/genai.ts';
 import {
   describeMisfit,
   isZodObject,
   missingKeys,
   parseValue,
-  showSchema,
+  showParameters,
   type ToolParameters,
 } from '../schema/schema.ts';
 
@@ -88,18 +93,20 @@ export type ToolInputParameters = ToolParameters | undefined;
 export type ToolOptions<P extends ToolParameters | undefined> = FunctionToolOptions<P>;
 
 export const functionToolOptions: OptionNames<FunctionToolOptions<undefined>> = {
-  name: true,
-  description: true,
+  name: textKind,
+  description: textKind,
   parameters: true,
-  execute: true,
-  isLongRunning: true,
+  execute: functionKind,
+  isLongRunning: flagKind,
   answerWithinMs: true,
-  requireConfirmation: true,
+  requireConfirmation: kindOf('true, false or a function', (value) =>
+    ['boolean', 'function'].includes(typeof value),
+  ),
   confirmableBy: true,
-  timeoutMs: true,
-  usesMemory: true,
-  usesArtifacts: true,
-  credentialKeys: true,
+  timeoutMs: timeKind,
+  usesMemory: flagKind,
+  usesArtifacts: flagKind,
+  credentialKeys: listOf(textKind),
 };
 
 /** A function as a tool. */
@@ -140,7 +147,7 @@ export class FunctionTool<P extends ToolParameters | undefined = undefined> exte
     this.#declaration = {
       name,
       description: this.description,
-      parameters: declaredParameters(name, options.parameters),
+      parameters: showParameters(options.parameters, `tool ${name}: parameters`),
     };
   }
 
@@ -257,11 +264,6 @@ async function* inTime(
     // The caller does not wait for the generator's end, because a generator that hangs would never end.
     work.return(undefined).catch(() => {});
   }
-}
-
-function declaredParameters(tool: string, parameters: ToolParameters | undefined): Schema {
-  if (parameters === undefined) return { type: Type.OBJECT, properties: {} };
-  return showSchema(parameters, `tool ${tool}: parameters`);
 }
 
 /**
