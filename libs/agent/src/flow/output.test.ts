@@ -27,11 +27,12 @@ describe('an output key', () => {
 });
 
 describe('an output schema', () => {
-  it('is sent to the model; the answer is stored as its value', async () => {
-    const { agent, requests } = await agentOf(
-      { outputSchema, outputKey: 'weather' },
-      { text: '```json\n{"city":"Oslo","degrees":3}\n```' },
-    );
+  it.each([
+    '```json\n{"city":"Oslo","degrees":3}\n```',
+    '```json {"city":"Oslo","degrees":3}```',
+    '{"city":"Oslo","degrees":3}',
+  ])('is sent to the model; the answer is stored as its value: %j', async (text) => {
+    const { agent, requests } = await agentOf({ outputSchema, outputKey: 'weather' }, { text });
     const { say, stored } = await chat(agent);
     await say('go');
     expect(requests[0]?.generationConfig).toMatchObject({

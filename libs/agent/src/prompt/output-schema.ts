@@ -26,7 +26,7 @@ export function responseSchemaOf(schema: ToolParameters): GenerateContentConfig 
  * @throws MeshError `invalid_argument` that says what does not fit
  */
 export function parseOutput(schema: ToolParameters, text: string): unknown {
-  const [, fenced] = /^\s*```(?:json)?\s*\n([\s\S]*?)\n\s*```\s*$/.exec(text) ?? [];
+  const [, fenced] = /^\s*```(?:json)?\s*([\s\S]*?)\s*```\s*$/.exec(text) ?? [];
   let json: unknown;
   try {
     json = parseExactly(fenced ?? text);

@@ -25,7 +25,8 @@ export function followReference(json: JsonSchema, { root, path }: References): S
   const target = $ref === '#' ? root : root.$defs?.[name];
   if (path.includes($ref) || target === undefined || target === root) {
     throw new Error(
-      `its part ${name === '#' ? '(all)' : name} contains itself; models accept no recursive schema`,
+      // Zod numbers the parts that have no name.
+      `${/^(?:#|__schema\d+)$/.test(name) ? 'it' : `its part ${name}`} contains itself; models accept no recursive schema`,
     );
   }
   const followed = { json: { ...target, ...rest }, references: { root, path: [...path, $ref] } };
@@ -43,7 +44,7 @@ export function toJson(schema: z.ZodType): SchemaPart {
     reused: 'inline',
     cycles: 'ref',
     unrepresentable: 'any',
-    override: ({ zodSchema: { _zod }, jsonSchema }) => showOrRefuse(_zod.def, jsonSchema),
+    override: ({ zodSchema: { _zod }, jsonSchema, path }) => showOrRefuse(_zod.def, jsonSchema, path),
   });
   return { json, references: { root: json, path: [] } };
 }
@@ -60,9 +61,16 @@ const unrepresentable = new Set([
   'nan',
 ]);
 
-function showOrRefuse(def: z.core.$ZodTypeDef & { coerce?: boolean }, json: JsonSchema): void {
+function showOrRefuse(
+  def: z.core.$ZodTypeDef & { coerce?: boolean },
+  json: JsonSchema,
+  path: readonly (string | number)[],
+): void {
   if (!unrepresentable.has(def.type)) return;
-  if (def.type !== 'date' || !def.coerce) throw new Error(`JSON has no ${def.type}`);
+  if (def.type !== 'date' || !def.coerce) {
+    const keys = path.filter((_, at) => path[at - 1] === 'properties').join('.');
+    throw new Error(`JSON has no ${def.type}${keys && ` (at ${keys})`}`);
+  }
   json.type = 'string';
   json.format = 'date-time';
 }

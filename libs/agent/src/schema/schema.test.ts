@@ -72,6 +72,12 @@ describe('a zod schema as models see it', () => {
     });
   });
 
+  it('is refused with the place of a value that JSON cannot hold', () => {
+    const deep = z.object({ deep: z.object({ files: z.array(z.set(z.string())) }) });
+    expect(() => zodToSchema(deep)).toThrow('JSON has no set (at deep.files)');
+    expect(() => zodToSchema(z.object({ n: z.bigint().optional() }))).toThrow('JSON has no bigint (at n)');
+  });
+
   it('is refused with the name of a part that contains itself', () => {
     const node: z.ZodObject = z
       .object({
@@ -86,7 +92,7 @@ describe('a zod schema as models see it', () => {
       },
     });
     expect(() => zodToSchema(z.object({ node }))).toThrow('its part Node contains itself');
-    expect(() => zodToSchema(tree)).toThrow('its part (all) contains itself');
+    expect(() => zodToSchema(tree)).toThrow('it contains itself');
   });
 });
 
