@@ -123,10 +123,9 @@ async function* assemble(
       if (parts.length > 0) yield { content: { role: 'model', parts }, partial: true, ...answer.version };
     }
   } catch (error) {
-    // A failure after the end of the answer cannot make it half.
-    if (!answer.hasEnded || signal?.aborted) throw error;
+    if (!answer.end.isProven || signal?.aborted) throw error;
   }
-  if (!answer.hasEnded && !answer.isEmpty)
+  if (!answer.end.hasCome && !answer.isEmpty)
     throw new MeshError('unavailable', 'the model has ended its answer in the middle');
   yield answer.response();
 }
