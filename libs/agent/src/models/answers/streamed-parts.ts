@@ -18,7 +18,7 @@ export class StreamedParts {
       this.#addText(part);
       return;
     }
-    if (!this.#open || call.name) {
+    if (!this.#open || call.name || call.args) {
       const { partialArgs, ...rest } = call;
       const isOpen = partialArgs || call.willContinue;
       this.#open = isOpen ? { ...rest, args: { ...call.args }, willContinue: true } : undefined;
