@@ -44,7 +44,7 @@ export {
   waitingRunSchema,
   whenBusySchema,
 } from './messages/command.ts';
-export { contentSchema, messageSchema } from './messages/content.ts';
+export { contentSchema, messageSchema, partSchema } from './messages/content.ts';
 export type {
   AttemptMark,
   ConfirmableBy,

@@ -36,6 +36,17 @@ export const printFailure: OnFailure = ({ what, name, agent, invocationId, callI
   console.error(`${what} ${name} failed (agent ${agent}, invocation ${invocationId}${call}):`, error);
 };
 
+/** Returns a thrown value as an error. Code may throw anything, also a value that cannot be read. */
+export function toError(thrown: unknown): Error {
+  try {
+    return thrown instanceof Error && typeof thrown.message === 'string'
+      ? thrown
+      : new Error(String(thrown), { cause: thrown });
+  } catch {
+    return new Error('it threw a value that has no text');
+  }
+}
+
 /** Tells whether the error blames the caller. Wrong arguments from a model are not a defect of the tool. */
 export function isCallersFault(error: unknown): boolean {
   return error instanceof MeshError && error.code === 'invalid_argument';

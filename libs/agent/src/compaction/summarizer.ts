@@ -3,6 +3,7 @@ import type { Content } from '@google/genai';
 import type { BaseLlm } from '../base/base-llm.ts';
 import type { BaseSummarizer } from '../base/context-compactor.ts';
 import { getFunctionCalls, getFunctionResponses, stringifyContent } from '../events/event.ts';
+import { readAnswer } from '../models/answers/answer.ts';
 
 export interface LlmSummarizerOptions {
   llm: BaseLlm;
@@ -43,14 +44,16 @@ export class LlmSummarizer implements BaseSummarizer {
       config: { systemInstruction: this.#prompt },
       toolsDict: {},
     };
-    let text = '';
-    for await (const response of this.#llm.generateContentAsync(request, false, signal)) {
-      const { partial, errorCode, errorMessage, content } = response;
-      if (errorCode !== undefined)
-        throw new MeshError('unavailable', `no summary: ${errorMessage ?? errorCode}`);
-      if (!partial)
-        text += (content?.parts ?? []).map((part) => (part.thought ? '' : (part.text ?? ''))).join('');
-    }
+    const options = { stream: false, signal };
+    const { errorCode, errorMessage, ...answer } = await readAnswer(
+      this.#llm,
+      request,
+      options,
+      async () => {},
+    );
+    if (errorCode !== undefined)
+      throw new MeshError('unavailable', `no summary: ${errorMessage ?? errorCode}`);
+    const text = stringifyContent(answer);
     if (text.trim() === '') throw new MeshError('unavailable', 'no summary: the model returned no text');
     return { compactedContent: text };
   }

@@ -130,12 +130,12 @@ export function isFinalResponse(event: Event): boolean {
 }
 
 /** Joins the text parts of an event, without thoughts: they are not for the reader. */
-export function stringifyContent(event: Event): string {
+export function stringifyContent(event: WithContent): string {
   return answerTexts(event).join('');
 }
 
 /** Returns the text parts of an event, without thoughts and empty texts. */
-export function answerTexts(event: Event): string[] {
+export function answerTexts(event: WithContent): string[] {
   return partsOf(event).flatMap(({ text, thought }) => (text && !thought ? [text] : []));
 }
 

@@ -1,15 +1,15 @@
 import type { Part } from '@google/genai';
 
-/** The fields of a part: true for those that hold data, false for those that describe it. */
-const fields: Record<Exclude<keyof Part, 'text'>, boolean> = {
+/** The fields of a part: true for those that hold data, false for those that describe it; of files the field that must be there. */
+const fields: Record<Exclude<keyof Part, 'text'>, boolean | string> = {
   functionCall: true,
   functionResponse: true,
   executableCode: true,
   codeExecutionResult: true,
   toolCall: true,
   toolResponse: true,
-  inlineData: true,
-  fileData: true,
+  inlineData: 'data',
+  fileData: 'fileUri',
   thought: false,
   thoughtSignature: false,
   partMetadata: false,
@@ -19,15 +19,15 @@ const fields: Record<Exclude<keyof Part, 'text'>, boolean> = {
   speechMetadata: false,
   audioTranscription: false,
 };
-const dataFields = Object.entries(fields).flatMap(([field, isData]) => (isData ? [field] : []));
+const dataFields = Object.entries(fields).filter(([, isData]) => isData);
 
 /** Tells whether a part has data. Models refuse a conversation with a part without data. */
 export function hasData(part: Part): boolean {
   if (typeof part.text === 'string' && part.text !== '') return true;
-  if (part.inlineData && !part.inlineData.data) return false;
-  return dataFields.some((field) => {
+  return dataFields.some(([field, needed]) => {
     const value: unknown = Reflect.get(part, field);
-    return typeof value === 'object' && value !== null;
+    if (typeof value !== 'object' || value === null) return false;
+    return typeof needed === 'string' ? Boolean(Reflect.get(value, needed)) : Object.keys(value).length > 0;
   });
 }
 

@@ -3,6 +3,7 @@ import type { FunctionCall } from '@google/genai';
 import type { LlmRequest, LlmResponse } from '../base/base-llm.ts';
 import { firstResult } from '../base/callbacks.ts';
 import { Context } from '../base/context.ts';
+import { toError } from '../base/failure.ts';
 import type { InvocationContext } from '../base/invocation-context.ts';
 import { originOf } from '../base/readonly-context.ts';
 import { takeCode } from '../code-executors/run-code.ts';
@@ -142,7 +143,7 @@ async function replaceFailure(
   request: LlmRequest,
   thrown: unknown,
 ): Promise<{ response: LlmResponse; failed?: boolean }> {
-  const error = thrown instanceof Error ? thrown : new Error(String(thrown), { cause: thrown });
+  const error = toError(thrown);
   const ids = { agent: agent.name, invocationId, sessionId: session.id };
   onFailure?.({ what: 'model', name: agent.llm.model, ...ids, error: thrown });
   const replacement = await firstResult(

@@ -96,6 +96,8 @@ describe('an LLM agent', () => {
     ['a big integer', 1n, { error: expect.stringContaining('BigInt') }],
     ['missing values and no number', { a: undefined, b: [undefined, Number.NaN] }, { b: [null, null] }],
     ['a map', new Map(), { error: expect.stringContaining('a Map') }],
+    ['a map within', { at: [new Map()] }, { error: expect.stringContaining('a Map') }],
+    ['an error within', { at: new Error('x') }, { error: expect.stringContaining('a Error') }],
   ])('passes %s of a tool to the model as an object', async (_what, value, response) => {
     const { llm } = await scriptedModel({ calls: [{ name: 'give', args: {} }] }, { text: 'ok' });
     const { say } = await chat(
@@ -162,6 +164,21 @@ describe('an LLM agent', () => {
     expect(events[1] && getFunctionResponses(events[1])[0]?.response?.error).toMatch(words);
     expect(ran).toBe(false);
     expect(events.map(brief).at(-1)).toBe('root: sorry');
+  });
+
+  it.each([
+    ['an object without a prototype', Object.create(null)],
+    ['a symbol', Symbol('x')],
+    ['a revoked proxy', revokedProxy()],
+    ['nothing', undefined],
+  ])('tells the model about a tool that throws %s', async (_what, thrown) => {
+    const { llm, requests } = await scriptedModel({ calls: [{ name: 'odd', args: {} }] }, { text: 'sorry' });
+    const odd = tool('odd', () => Promise.reject(thrown));
+    const { say } = await chat(new LlmAgent({ name: 'root', model: llm, tools: [odd] }), undefined, {
+      onFailure: () => {},
+    });
+    expect((await say('go')).at(-1)).toMatchObject({ content: { parts: [{ text: 'sorry' }] } });
+    expect(JSON.stringify(requests.at(-1)?.contents)).toContain('tool odd failed: ');
   });
 
   it('tells the model about a tool that throws, and about one that does not exist (ADK defect B9)', async () => {
@@ -300,3 +317,9 @@ describe('an LLM agent', () => {
     );
   });
 });
+
+function revokedProxy(): unknown {
+  const { proxy, revoke } = Proxy.revocable({}, {});
+  revoke();
+  return proxy;
+}

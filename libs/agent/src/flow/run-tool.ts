@@ -3,7 +3,7 @@ import { askPerson, isCredentialFailure, provideRequested, takeAnswers } from '.
 import type { BaseTool } from '../base/base-tool.ts';
 import { firstResult } from '../base/callbacks.ts';
 import type { Context } from '../base/context.ts';
-import { type Failure, isCallersFault } from '../base/failure.ts';
+import { type Failure, isCallersFault, toError } from '../base/failure.ts';
 import { type Emit, ReaderGone } from '../events/emit.ts';
 import { wellFormed } from '../events/well-formed.ts';
 import type { LlmAgent } from './llm-agent.ts';
@@ -28,12 +28,12 @@ export async function runTool(
   const place = { plugins: context.invocationContext?.pluginManager, agent, context, tool: tool.name };
   const fail = async (thrown: unknown): Promise<ToolOutcome> => {
     context.abortSignal?.throwIfAborted();
-    if (thrown instanceof ReaderGone || isCredentialFailure(thrown)) throw thrown;
+    const error = toError(thrown);
+    if (error instanceof ReaderGone || isCredentialFailure(error)) throw error;
     context.credentials.requestedConfig = undefined;
-    const error = thrown instanceof Error ? thrown : new Error(String(thrown), { cause: thrown });
     // The process of a remote tool has the stack and reports the failure itself.
-    if (!tool.isRemote && !isCallersFault(thrown))
-      context.services.onFailure?.(failureOf(tool, context, thrown));
+    if (!tool.isRemote && !isCallersFault(error))
+      context.services.onFailure?.(failureOf(tool, context, error));
     const replacement = await firstResult(
       place,
       'onToolErrorCallback',
@@ -98,5 +98,5 @@ export function failureOf({ name }: BaseTool, context: Context, error: unknown):
 /** Makes the error text that the model gets for a tool that threw. */
 export function toolErrorText(tool: string, error: unknown): string {
   if (error instanceof MeshError && error.code === 'invalid_argument') return error.message;
-  return `tool ${tool} failed: ${error instanceof Error ? error.message : String(error)}`;
+  return `tool ${tool} failed: ${toError(error).message}`;
 }

@@ -99,15 +99,18 @@ function isGenerator(value: unknown): value is AsyncIterator<unknown> | Iterator
  * model, the log and every process see this JSON form.
  */
 export function wrapResult(result: unknown): Json {
-  if (result instanceof Map || result instanceof Set || result instanceof Error) {
-    throw new TypeError(
-      `it returned a ${result.constructor.name}, which JSON cannot hold; return a plain object`,
-    );
-  }
-  const text = JSON.stringify(result);
+  const text = JSON.stringify(result, refuseLoss);
   const json: unknown = text === undefined ? null : wellFormed(JSON.parse(text));
   const isObject = typeof json === 'object' && json !== null && !Array.isArray(json);
   return isObject ? { ...json } : { result: json };
+}
+
+/** Refuses what JSON writes as an empty object. */
+function refuseLoss(_key: string, value: unknown): unknown {
+  if (!(value instanceof Map || value instanceof Set || value instanceof Error)) return value;
+  throw new TypeError(
+    `it returned a ${value.constructor.name}, which JSON cannot hold; return a plain object`,
+  );
 }
 
 /**

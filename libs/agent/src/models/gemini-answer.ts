@@ -1,8 +1,11 @@
 import { MeshError } from '@agentmesh/protocol';
-import type { Content, GenerateContentResponse } from '@google/genai';
+import type { Candidate, Content, GenerateContentResponse, Part } from '@google/genai';
 import type { LlmResponse } from '../base/base-llm.ts';
+import { hasData } from '../events/part-data.ts';
 import { FinishReason } from '../schema/genai.ts';
-import { asAnswer } from './answers/answer.ts';
+import { asAnswer, worstReason } from './answers/answer.ts';
+import { AnswerEnd } from './answers/answer-end.ts';
+import { recordsIn } from './answers/read-response.ts';
 import { StreamedParts, TextPieces } from './answers/streamed-parts.ts';
 
 /** A response of the server, and its explanation of the finish reason. */
@@ -19,7 +22,7 @@ export function toAnswer(answer: GenerateContentResponse): LlmResponse {
 
 function readAnswer(response: GenerateContentResponse): Answer {
   const { candidates, promptFeedback, usageMetadata, modelVersion } = response;
-  const [candidate] = listOf(candidates);
+  const [candidate] = recordsIn(candidates) as Candidate[];
   const common: LlmResponse = {
     ...(usageMetadata && { usageMetadata }),
     ...(modelVersion !== undefined && { modelVersion }),
@@ -53,8 +56,7 @@ interface ExplainedContent extends Content {
  * they are.
  */
 export function keepFinishMessage({ candidates }: Record<string, unknown>): void {
-  if (!Array.isArray(candidates)) return;
-  for (const candidate of listOf<Record<string, unknown>>(candidates)) {
+  for (const candidate of recordsIn(candidates)) {
     const { content, finishMessage } = candidate;
     if (typeof finishMessage === 'string')
       candidate.content = { ...(content as Content | undefined), finishMessage };
@@ -68,40 +70,27 @@ export async function* assemble(
 ): AsyncGenerator<LlmResponse, void, void> {
   const whole = new StreamedParts();
   const pieces = new TextPieces();
+  const end = new AnswerEnd();
   let last: Answer = { response: {}, words: undefined };
   try {
     for await (const chunk of chunks) {
       const { response, words } = readAnswer(chunk);
       last = { response: joined(last.response, response), words: words ?? last.words };
-      const news = listOf(response.content?.parts);
+      const news: Part[] = recordsIn(response.content?.parts);
+      end.note(response.finishReason !== undefined, news.some(hasData));
       for (const part of news) whole.add(part);
-      const text = pieces.next(news.filter((part) => part.text));
+      const text = pieces.next(news.filter((part) => part.text && typeof part.text === 'string'));
       if (text.length > 0) yield { ...response, content: { role: 'model', parts: text }, partial: true };
     }
   } catch (error) {
-    // A failure after the end of the answer cannot make it half.
-    if (last.response.finishReason === undefined) throw error;
+    if (!end.isProven) throw error;
   }
-  const { finishReason, errorCode } = last.response;
-  if (whole.parts.length > 0 && finishReason === undefined && errorCode === undefined)
+  if (whole.parts.length > 0 && !end.hasCome && last.response.errorCode === undefined)
     throw new MeshError('unavailable', `model ${model} has ended its answer in the middle`);
-  const response = { ...last.response, content: { role: 'model', parts: whole.parts } };
-  yield whole.hasHalfCall ? asAnswer({ ...response, ...halfCall }) : asAnswer(response, last.words);
+  yield asAnswer({ ...last.response, content: { role: 'model', parts: whole.parts } }, last.words);
 }
 
-/** Joins a chunk with those before it. The first reason of a failure counts, whatever comes behind it. */
 function joined(before: LlmResponse, chunk: LlmResponse): LlmResponse {
-  const { finishReason } = before;
-  const isFailure = finishReason !== undefined && finishReason !== FinishReason.STOP;
-  return { ...before, ...chunk, ...(isFailure && { finishReason }) };
-}
-
-const halfCall = {
-  errorCode: 'MALFORMED_FUNCTION_CALL',
-  errorMessage: 'the model ended its answer within the arguments of a call',
-};
-
-/** Some servers send null, or a single value, in the place of a list. */
-function listOf<T>(value: readonly T[] | null | undefined): readonly T[] {
-  return Array.isArray(value) ? value.filter((each) => typeof each === 'object' && each !== null) : [];
+  const finishReason = worstReason(before.finishReason, chunk.finishReason);
+  return { ...before, ...chunk, ...(finishReason && { finishReason }) };
 }

@@ -6,7 +6,7 @@ import { geminiKeyOf } from './gemini-key.ts';
 import { geminiUrlOf } from './gemini-url.ts';
 import { modelFetch } from './http/model-fetch.ts';
 import { fromConnection } from './http/no-connection.ts';
-import { type RetryOptions, withRetries } from './http/retry.ts';
+import { type RetryOptions, retrySettings, withRetries } from './http/retry.ts';
 
 export interface GeminiEmbedderOptions {
   /** Default `gemini-embedding-001`. */
@@ -49,6 +49,7 @@ export class GeminiEmbedder implements Embedder {
     const { model = 'gemini-embedding-001', dimensions = 256 } = options;
     this.#options = { ...options, model, dimensions };
     this.name = `${model}/${dimensions}`;
+    retrySettings(options.retryOptions);
   }
 
   async embed(

@@ -17,7 +17,7 @@ import { geminiKeyOf } from './gemini-key.ts';
 import { geminiUrlOf } from './gemini-url.ts';
 import { modelFetch } from './http/model-fetch.ts';
 import { fromConnection } from './http/no-connection.ts';
-import { type RetryOptions, withRetries } from './http/retry.ts';
+import { type RetryOptions, retrySettings, withRetries } from './http/retry.ts';
 
 export interface GeminiOptions {
   /** Default `gemini-2.5-flash`. */
@@ -68,11 +68,12 @@ export class Gemini extends BaseLlm {
   readonly #options: GeminiOptions;
   #client: Promise<GoogleGenAI> | undefined;
 
-  /** @throws MeshError `invalid_argument` for an unknown option */
+  /** @throws MeshError `invalid_argument` for an unknown option, and for retries without a number */
   constructor(options: GeminiOptions = {}) {
     assertOptions('a Gemini', options, optionNames, { unsupported, isOpen: new.target !== Gemini });
     super({ model: options.model ?? 'gemini-2.5-flash' });
     this.#options = options;
+    retrySettings(this.#retryOptions);
     // Loads while the process starts; a failure comes with the first request.
     loadGenAi().catch(() => {});
   }

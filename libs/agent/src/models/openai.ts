@@ -6,7 +6,7 @@ import { ChatAnswer } from './chat/chat-answer.ts';
 import { toBody } from './chat/chat-request.ts';
 import { modelFetch } from './http/model-fetch.ts';
 import { fromConnection } from './http/no-connection.ts';
-import { type RetryOptions, withRetries } from './http/retry.ts';
+import { type RetryOptions, retrySettings, withRetries } from './http/retry.ts';
 
 export interface OpenAiOptions {
   model: string;
@@ -36,11 +36,12 @@ export class OpenAiLlm extends BaseLlm {
   readonly #options: OpenAiOptions;
   #client: OpenAI | undefined;
 
-  /** @throws MeshError `invalid_argument` for an unknown option, or without a model name */
+  /** @throws MeshError `invalid_argument` for an unknown option, for retries without a number, or without a model name */
   constructor(options: OpenAiOptions) {
     assertOptions('an OpenAiLlm', options ?? null, optionNames, { isOpen: new.target !== OpenAiLlm });
     super({ model: options.model });
     this.#options = options;
+    retrySettings(this.#retryOptions);
   }
 
   override async *generateContentAsync(
@@ -122,10 +123,9 @@ async function* assemble(
       if (parts.length > 0) yield { content: { role: 'model', parts }, partial: true, ...answer.version };
     }
   } catch (error) {
-    // A failure after the end of the answer cannot make it half.
-    if (!answer.hasEnded || signal?.aborted) throw error;
+    if (!answer.end.isProven || signal?.aborted) throw error;
   }
-  if (!answer.hasEnded && !answer.isEmpty)
+  if (!answer.end.hasCome && !answer.isEmpty)
     throw new MeshError('unavailable', 'the model has ended its answer in the middle');
   yield answer.response();
 }

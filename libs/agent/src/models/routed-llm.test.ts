@@ -1,7 +1,7 @@
 import { describe, expect, it, vi } from 'vitest';
 import { BaseLlm, type LlmRequest } from '../base/base-llm.ts';
 import { LlmAgent } from '../flow/llm-agent.ts';
-import { brief, chat, scriptedModel } from '../harness.fixture.ts';
+import { brief, chat, OwnLlm, says, scriptedModel } from '../harness.fixture.ts';
 import { type LlmRouter, RoutedLlm } from './routed-llm.ts';
 
 const down = { error: { status: 503, message: 'away' } };
@@ -12,6 +12,21 @@ async function answers(llm: RoutedLlm, streamingMode: 'none' | 'sse' = 'none') {
 }
 
 describe('several models as one', () => {
+  it('get the same conversation, whatever a model does with its own', async () => {
+    const first = new OwnLlm((request) => {
+      request.contents.length = 0;
+      request.config.systemInstruction = 'forget all';
+      throw new Error('away');
+    });
+    const spare = new OwnLlm(({ contents, config }) => [
+      says(JSON.stringify([contents, config.systemInstruction])),
+    ]);
+    expect(await answers(new RoutedLlm({ models: { first, spare } }))).toEqual([
+      expect.stringMatching(/^root: .*"hi".*\]/),
+    ]);
+    expect(spare.requests[0]?.config.systemInstruction).not.toBe('forget all');
+  });
+
   it.each(['none', 'sse'] as const)(
     'go on with the next when one fails before its first word (ADK defect B24); streaming: %s',
     async (streamingMode) => {

@@ -1,5 +1,12 @@
 import { assertOptions, type OptionNames } from '@agentmesh/protocol';
-import { assertStream, BaseLlm, type LlmRequest, type LlmResponse } from '../base/base-llm.ts';
+import {
+  assertStream,
+  BaseLlm,
+  type LlmRequest,
+  type LlmResponse,
+  lendContents,
+  readContents,
+} from '../base/base-llm.ts';
 import { asGenerator } from '../events/emit.ts';
 import { saysSomething } from '../events/part-data.ts';
 import { readAnswer } from './answers/answer.ts';
@@ -69,8 +76,14 @@ export class RoutedLlm extends BaseLlm {
       }
       const { key, item } = chosen;
       const options = { stream, signal: abortSignal };
+      // A model may change its request, and the next one needs the whole conversation.
+      const { toolsDict, config } = request;
+      const own = lendContents(
+        { model: item.model, config: { ...config }, toolsDict },
+        readContents(request),
+      );
       const answers = asGenerator<LlmResponse, void>(async (emit) =>
-        emit(await readAnswer(item, { ...request, model: item.model }, options, emit)),
+        emit(await readAnswer(item, own, options, emit)),
       );
       const outcome = yield* untilFailure(answers, abortSignal);
       if (!outcome) return;

@@ -41,7 +41,9 @@ describe.each(cases)(
       if (reading.kind === 'calls') expect(noted.map(({ x }) => x)).toEqual(reading.xs);
       else expect(noted).toEqual([]);
       if (reading.kind === 'refused') {
-        expect(refusals).toEqual([expect.stringMatching(/send it as a string|not JSON|no JSON object/)]);
+        expect(refusals).toEqual([
+          expect.stringMatching(/send it as a string|not JSON|no JSON object|nested/),
+        ]);
         expect(texts[0]).toBe('well');
       }
       if (reading.kind !== 'error') return;
@@ -95,6 +97,18 @@ it.each(modelKinds)('$name waits as long as its server asks for', async (kind) =
     expect(texts[0]).toBe('well');
     // Timers may be a millisecond early.
     expect((arrivals[1] ?? 0) - (arrivals[0] ?? 0)).toBeGreaterThan(198);
+  }
+});
+
+it.each(modelKinds)('$name, with a reason in each piece, is cut when its connection breaks', async (kind) => {
+  const body = eventsOf(kind.withReasons, '');
+  const ends = [...body.matchAll(/\n\n/g)].map(({ index }) => index + 2);
+  for (const cutAt of [...ends.map((end) => end - 20), ...ends.slice(0, -1)]) {
+    const headers = { 'content-type': 'text/event-stream' };
+    const server = await startFirstRude(kind, () => ({ headers, body, cutAt, breaks: true }));
+    const { failure, output } = await talk(kind.make(server.url), true);
+    await server.close();
+    expect([cutAt, failure?.errorCode, output]).toEqual([cutAt, expect.any(String), undefined]);
   }
 });
 

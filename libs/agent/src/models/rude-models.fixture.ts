@@ -29,12 +29,15 @@ export interface ModelKind {
   dialects: readonly Dialect[];
   /** A clean stream of a text and a call, in pieces. */
   stream: readonly object[];
+  /** A stream of a text with a finish reason in each piece. */
+  withReasons: readonly object[];
   /** The end of a clean stream. */
   end: string;
   clean(words: string, isStream: boolean): WireAnswer;
   make(url: string): BaseLlm;
 }
 
+const halves = ['half an ', 'answer'];
 const retryOptions = { attempts: 2, initialDelay: 0 };
 
 export const modelKinds: readonly ModelKind[] = [
@@ -42,6 +45,9 @@ export const modelKinds: readonly ModelKind[] = [
     name: 'Gemini',
     dialects: geminiDialects,
     stream: geminiStream,
+    withReasons: halves.map((text) => ({
+      candidates: [{ content: { parts: [{ text }] }, finishReason: 'STOP' }],
+    })),
     end: '',
     clean: geminiText,
     make: (baseUrl) => new Gemini({ model: 'm', apiKey: 'k', baseUrl, retryOptions }),
@@ -50,6 +56,7 @@ export const modelKinds: readonly ModelKind[] = [
     name: 'OpenAiLlm',
     dialects: chatDialects,
     stream: chatStream,
+    withReasons: halves.map((content) => ({ choices: [{ delta: { content }, finish_reason: 'stop' }] })),
     end: 'data: [DONE]\n\n',
     clean: chatText,
     make: (url) => new OpenAiLlm({ model: 'm', apiKey: 'k', baseUrl: `${url}/v1`, retryOptions }),

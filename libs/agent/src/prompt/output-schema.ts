@@ -1,7 +1,7 @@
 import { MeshError } from '@agentmesh/protocol';
 import type { FunctionDeclaration, GenerateContentConfig } from '@google/genai';
 import { BaseTool, type RunToolRequest } from '../base/base-tool.ts';
-import { parseExactly } from '../models/answers/call-arguments.ts';
+import { parseExactly } from '../models/http/exact-json.ts';
 import {
   describeMisfit,
   isZodObject,

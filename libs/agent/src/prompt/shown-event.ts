@@ -1,17 +1,17 @@
-import type { Event } from '@agentmesh/protocol';
+import { type Event, partSchema } from '@agentmesh/protocol';
 import type { Content, Part } from '@google/genai';
 import { hasData, withoutBareParts } from '../events/part-data.ts';
 import { isQuestionName } from '../events/question.ts';
 import { stepAuthor } from '../journal/step-mark.ts';
 
 /**
- * Returns the content that a prompt shows of an event: without the framework's questions to people and their answers.
- * Undefined if it shows nothing.
+ * Returns the content that a prompt shows of an event: without the framework's questions to people and their answers,
+ * and with words in the place of parts that no model takes. Undefined if it shows nothing.
  */
 export function shownContent({ content, partial }: Event): Content | undefined {
   if (partial || !content?.role || !hasParts(content)) return undefined;
   const { parts = [] } = content;
-  const data = withoutBareParts(parts);
+  const data = withoutBareParts(parts.every(isFit) ? parts : parts.map(fit));
   const rest = data.some(isQuestion) ? data.filter((part) => !isQuestion(part)) : data;
   if (rest === parts) return content;
   return rest.length === 0 ? undefined : { ...content, parts: [...rest] };
@@ -19,6 +19,15 @@ export function shownContent({ content, partial }: Event): Content | undefined {
 
 function hasParts({ parts = [] }: Content): boolean {
   return parts.some(hasData);
+}
+
+/** Logs of older versions hold parts that the door refuses today. */
+function isFit(part: Part): boolean {
+  return partSchema.safeParse(part).success;
+}
+
+function fit(part: Part): Part {
+  return isFit(part) ? part : { text: '[a part that no model can read]' };
 }
 
 function isQuestion({ functionCall, functionResponse }: Part): boolean {

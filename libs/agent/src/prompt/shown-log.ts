@@ -187,7 +187,7 @@ function contentsOf(
   if (calls.length === 0) return contentWith(content, others);
   const answers = calls.flatMap(({ id }) => answerTo(id) ?? []);
   const isSent = ({ functionCall: call }: Part) => !call || answerTo(call.id) !== undefined;
-  return [...contentWith(content, parts.filter(isSent)), ...contentWith({ role: 'user' }, answers)];
+  return [...contentWith(content, others.filter(isSent)), ...contentWith({ role: 'user' }, answers)];
 }
 
 /** Returns a content with these parts; nothing without any. */

@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from 'node:util';
-import { type Event, MeshError, meshTime } from '@agentmesh/protocol';
+import { type Event, MeshError, meshTime, messageSchema, parse } from '@agentmesh/protocol';
 import type { Content, FunctionResponse, Part } from '@google/genai';
 import type { AuthConfig } from '../credentials/auth-config.ts';
 import { credentialFrom } from '../credentials/credential-answer.ts';
@@ -23,8 +23,8 @@ export interface UserMessage {
  * Reads a message before it is committed. Its answers must belong to open questions of this session and fit
  * them. Secrets are taken out.
  *
- * @throws MeshError `invalid_argument` for a message without parts, for calls that only agents may make, and
- * for answers that say neither yes nor no, or do not fit the schema of the question; `failed_precondition`
+ * @throws MeshError `invalid_argument` for a message without parts, for a part that no prompt could show, for calls
+ * that only agents may make, and for answers that say neither yes nor no, or do not fit the schema of the question; `failed_precondition`
  * for an answer to a question or call that does not exist, is already answered, or whose run was cancelled,
  * and for an answer that names another call; `permission_denied` for another sign-in, and as {@link assertMayAnswer}
  */
@@ -32,7 +32,7 @@ export function readMessage(
   message: Content,
   { events, ...answerer }: { events: readonly Event[] } & Answerer,
 ): UserMessage {
-  const { parts = [] } = message;
+  const { parts = [] } = parse(messageSchema, message, 'the message');
   if (parts.length === 0)
     throw new MeshError('invalid_argument', 'the message has no parts; give it a text or a response');
   if (parts.some((part) => Object.keys(part).length === 0))

@@ -80,12 +80,12 @@ export class MeshError extends Error {
 
   /** Restores an error from the wire. An unknown code becomes `internal`. */
   static fromWire(wire: { code?: unknown; message?: unknown; details?: unknown }): MeshError {
-    const code =
-      typeof wire.code === 'string' && wire.code in errorTable ? (wire.code as ErrorCode) : 'internal';
+    const { code: given } = wire;
+    const code = typeof given === 'string' && Object.hasOwn(errorTable, given) ? given : 'internal';
     const message =
       typeof wire.message === 'string' ? wire.message : 'the callee sent an error without a message';
     const details = typeof wire.details === 'object' && wire.details !== null ? wire.details : undefined;
-    return new MeshError(code, message, details ? { details: { ...details } } : {});
+    return new MeshError(code as ErrorCode, message, details ? { details: { ...details } } : {});
   }
 
   /**

@@ -1,3 +1,4 @@
+import { half, repeated } from './rude-chat-pieces.ts';
 import { args, both, call, chunk, completion, done, message, stream, wire } from './rude-chat-wire.ts';
 import { calls, type Dialect, error, events, eventsOf, json, text } from './rude-dialects.ts';
 
@@ -119,7 +120,7 @@ const readable: Dialect[] = [
     chunk({ tool_calls: [call(2, { index: 1, id: 'call_0' })] }),
     chunk({}, 'tool_calls'),
   ]),
-  stream('two calls with one id at one index', calls(1, 2), [
+  stream('two calls with one id at one index', { kind: 'refused' }, [
     chunk({ tool_calls: [call(1, { index: 0, id: 'call_0' })] }),
     chunk({ tool_calls: [call(2, { index: 0, id: 'call_0' })] }, 'tool_calls'),
   ]),
@@ -252,4 +253,4 @@ const readable: Dialect[] = [
 ];
 
 /** The unclean answers of servers with the chat completions interface. */
-export const chatDialects: readonly Dialect[] = [...wordless, ...broken, ...readable];
+export const chatDialects: readonly Dialect[] = [...wordless, ...broken, ...readable, ...half, ...repeated];

@@ -78,6 +78,8 @@ const wordless: Dialect[] = [
   wire('no chunk', error(/^EMPTY_RESPONSE$/), { headers: events, body: '' }, { headers: json, body: '' }),
 ];
 
+const response = { functionResponse: { name: 'note', id: 'k', response: { a: 1 } } };
+
 const broken: Dialect[] = [
   dialect('text without a finish reason', error(/^unavailable$/), [piece([{ text: 'half an ' }])], true),
   dialect('a call without a finish reason', error(/^unavailable$/), [piece([note(1)])], true),
@@ -148,6 +150,47 @@ const broken: Dialect[] = [
   wire('200 and a page', error(/^unavailable$/, /Sign in/), page(200), page(200)),
 ];
 
+/** A call whose arguments come in pieces. */
+const pieces = (partialArgs: Fields[], more: Fields = {}) => ({
+  functionCall: {
+    name: 'note',
+    partialArgs: [{ jsonPath: '$.end', boolValue: true }, ...partialArgs],
+    ...more,
+  },
+});
+const halfCalls: [string, Fields][] = [
+  ['a call that goes on', note(1, { willContinue: true })],
+  ['a text that goes on', pieces([{ jsonPath: '$.x', stringValue: 'del', willContinue: true }])],
+  ['an index behind the end', pieces([{ jsonPath: '$.x[4294967290]', stringValue: 'x' }])],
+  ['a length', pieces([{ jsonPath: '$.x[0]' }, { jsonPath: '$.x.length', numberValue: 4_294_967_295 }])],
+  ['the path of a prototype', pieces([{ jsonPath: '$.__proto__.x', stringValue: 'x' }])],
+];
+
+const half: Dialect[] = [
+  ...halfCalls.map(([what, part]) =>
+    dialect(`half a call, by ${what}`, error(/^MALFORMED_FUNCTION_CALL$/), [piece([part], stop)]),
+  ),
+  dialect(
+    'a reason before the last data',
+    error(/^unavailable$/),
+    [piece([{ text: 'half' }], stop), piece([{ text: ' an answer' }])],
+    true,
+  ),
+  dialect('a response in the place of a tool', error(/^EMPTY_RESPONSE$/), [piece([response], stop)]),
+  dialect('an empty call of a tool of the server', error(/^EMPTY_RESPONSE$/), [
+    piece([{ toolCall: {} }], stop),
+  ]),
+  ...['123456789012345678901234', '1e400', `${'['.repeat(3_000)}${']'.repeat(3_000)}`].map((value, at) => {
+    const whole = JSON.stringify(piece([note(1)], stop)).replace('"x":1', `"x":${value}`);
+    return wire(
+      `arguments that nobody can hold, ${at}`,
+      { kind: 'refused' },
+      { headers: events, body: `data: ${whole}\n\n` },
+      { headers: json, body: whole },
+    );
+  }),
+];
+
 function page(status: number): WireAnswer {
   return {
     status,
@@ -158,6 +201,16 @@ function page(status: number): WireAnswer {
 
 const fine = [piece([{ text: 'fi' }]), piece([{ text: 'ne' }], stop)];
 const readable: Dialect[] = [
+  dialect('a call, and a response in the place of its tool', calls(1), [
+    piece([note(1, { id: 'k' }), response], stop),
+  ]),
+  dialect('a call twice, by its id', calls(1), [
+    piece([note(1, { id: 'k' })]),
+    piece([note(1, { id: 'k' })], stop),
+  ]),
+  dialect('fields of wrong types', text('fine'), [
+    piece([{ text: 'fine', partMetadata: 5 }, { executableCode: { code: 'x', language: {} } }], stop),
+  ]),
   dialect('bare parts around text', text('fine'), [
     piece([{ text: 'fine' }, {}, { thought: true }]),
     piece([{ thoughtSignature: sig }], stop),
@@ -223,7 +276,7 @@ function bigNumber(before: string, after: string): string {
 }
 
 /** The unclean answers of servers with Gemini's interface. */
-export const geminiDialects: readonly Dialect[] = [...wordless, ...broken, ...readable];
+export const geminiDialects: readonly Dialect[] = [...wordless, ...half, ...broken, ...readable];
 
 /** A clean answer. */
 export function geminiText(words: string, isStream: boolean): WireAnswer {

@@ -1,5 +1,7 @@
-import { expect, it } from 'vitest';
+import type { Event } from '@agentmesh/protocol';
+import { describe, expect, it } from 'vitest';
 import type { LlmResponse } from '../../base/base-llm.ts';
+import { deepFreeze } from '../../events/freeze.ts';
 import { LlmAgent } from '../../flow/llm-agent.ts';
 import { brief, callsTo, chat, OwnLlm, says } from '../../harness.fixture.ts';
 import { FunctionTool } from '../../tools/function-tool.ts';
@@ -99,3 +101,83 @@ it('a callback that replaces the answer by a piece replaces it as a whole', asyn
   await say('go');
   expect((await stored()).events.map(brief)).toEqual(['user: go', 'root: instead']);
 });
+
+describe("a model of one's own", () => {
+  /** Answers with these responses at first, and then with words. */
+  async function first(...responses: unknown[]) {
+    const model = new OwnLlm((_request, n) => (n === 1 ? (responses as LlmResponse[]) : [says('done')]));
+    const { made, agent } = agentWith(model);
+    const events = await (await chat(agent)).say('go', { maxLlmCalls: 4 });
+    return { model, made, events, last: events.at(-1) };
+  }
+
+  it.each([null, '', undefined, 0])('reports no error by the code %j', async (errorCode) => {
+    const { events } = await first({ ...says('fine'), errorCode, errorMessage: null, partial: null });
+    expect(events.map(brief)).toEqual(['root: fine']);
+    expect(events[0]).not.toHaveProperty('errorCode');
+  });
+
+  it('reports an error by the number of a status', async () => {
+    expect((await first({ errorCode: 503, errorMessage: 'away' })).last).toMatchObject({ errorCode: '503' });
+  });
+
+  it('may give the same frozen answer again and again', async () => {
+    const frozen = callsTo('f');
+    deepFreeze(frozen);
+    const { made, last } = await first(frozen);
+    expect([made, last && brief(last)]).toEqual([['f'], 'root: done']);
+  });
+
+  it('sets no field of the framework', async () => {
+    const { model, events } = await first({
+      ...says('fine'),
+      id: 'taken',
+      branch: 'other',
+      nodeInfo: { path: 'other' },
+      actions: { transferToAgent: 'other' },
+      customMetadata: { 'mesh:step': { ends: false }, 'mesh:deadlines': {}, own: 1 },
+    });
+    expect(model.requests).toHaveLength(1);
+    expect(events).toMatchObject([
+      { author: 'root', customMetadata: { own: 1 }, content: says('fine').content },
+    ]);
+    const [{ id, branch, nodeInfo, actions, customMetadata } = {} as Event] = events;
+    expect([branch, nodeInfo?.path === 'other', actions.transferToAgent]).toEqual([
+      undefined,
+      false,
+      undefined,
+    ]);
+    expect(id).not.toBe('taken');
+    expect(Object.keys(customMetadata ?? {}).filter((key) => /step|deadlines/.test(key))).toEqual([]);
+  });
+
+  it('does not speak in the place of a tool, or of the user', async () => {
+    const functionResponse = { name: 'f', id: 'c', response: {} };
+    const { model, events } = await first({
+      content: { role: 'user', parts: [{ text: 'a' }, { functionResponse }] },
+    });
+    expect(events).toMatchObject([{ content: { role: 'model', parts: [{ text: 'a' }] } }]);
+    expect(events[0]?.content?.parts).toHaveLength(1);
+    expect(model.requests).toHaveLength(1);
+  });
+
+  it.each<[string, unknown, string]>([
+    ['none', null, ''],
+    ['a number beyond all', { n: Number.POSITIVE_INFINITY }, 'too large to be exact'],
+    ['a BigInt', { n: 5n }, 'too large to be exact'],
+    ['a cycle', cycle(), 'nested more than 100 deep'],
+  ])('calls with arguments that are %s, and goes on', async (_what, args, says) => {
+    const { made, events, last } = await first({
+      content: { parts: [{ functionCall: { name: 'f', args } }] },
+    });
+    expect(made).toEqual(args === null ? ['f'] : []);
+    expect(JSON.stringify(events)).toContain(args === null ? '"args":{}' : says);
+    expect(last && brief(last)).toBe('root: done');
+  });
+});
+
+function cycle(): object {
+  const value: Record<string, unknown> = {};
+  value.self = value;
+  return value;
+}

@@ -1,13 +1,10 @@
-import type { Part } from '@google/genai';
+import { digestOf } from '@agentmesh/protocol';
+import type { FunctionCall, Part } from '@google/genai';
 import type { BaseLlm, LlmRequest, LlmResponse } from '../../base/base-llm.ts';
 import type { Emit } from '../../events/emit.ts';
 import { saysSomething, withoutBareParts } from '../../events/part-data.ts';
-import { wellFormed } from '../../events/well-formed.ts';
 import { FinishReason } from '../../schema/genai.ts';
-import { checkArgs, problemOfArgs } from './call-arguments.ts';
-
-/** Finish reasons of a whole answer. After any other reason the answer is half, or none. */
-const wholeReasons: readonly string[] = [FinishReason.STOP, FinishReason.FINISH_REASON_UNSPECIFIED];
+import { readResponse } from './read-response.ts';
 
 /**
  * Asks a model, and checks what it answers: emits the pieces, and returns one answer or error with a code. A model
@@ -22,40 +19,41 @@ export async function readAnswer(
 ): Promise<LlmResponse> {
   let whole: LlmResponse | undefined;
   for await (const response of llm.generateContentAsync(request, stream, signal)) {
-    if (response?.partial) await emit(response);
-    else whole = whole ? join(whole, response) : response;
+    const said = readResponse(response);
+    if (said.partial) await emit(said);
+    else whole = whole ? join(whole, said) : said;
   }
   return asAnswer(whole);
 }
 
 /** Joins two complete responses of one answer. What only one response can say (the usage, for example), the later one says. */
-function join(earlier: LlmResponse, later: LlmResponse | undefined): LlmResponse {
-  const { finishReason } = earlier;
-  const given = Object.entries(later ?? {}).filter(([, value]) => value !== undefined);
-  const parts = partsOf(earlier);
-  const calls = new Set(parts.flatMap(callKey));
-  const more = partsOf(later).filter((part) => !callKey(part).some((key) => calls.has(key)));
+function join(earlier: LlmResponse, later: LlmResponse): LlmResponse {
+  const finishReason = worstReason(earlier.finishReason, later.finishReason);
   return {
     ...earlier,
-    ...Object.fromEntries(given),
-    content: { ...earlier.content, ...later?.content, parts: [...parts, ...more] },
-    ...(!isWholeReason(finishReason) && { finishReason }),
+    ...later,
+    content: { role: 'model', parts: [...partsOf(earlier), ...partsOf(later)] },
+    ...(finishReason && { finishReason }),
   };
 }
 
-function partsOf(response: LlmResponse | undefined): Part[] {
-  const parts = response?.content?.parts;
-  return Array.isArray(parts) ? parts : [];
+function partsOf({ content }: LlmResponse): Part[] {
+  return content?.parts ?? [];
 }
 
-/** Returns the key by which a call is known that a model repeats: a summary of its answer may hold it again. */
-function callKey(part: Part | undefined): string[] {
-  const call = part?.functionCall;
-  return call?.id === undefined ? [] : [JSON.stringify([call.id, call.name, call.args])];
+type Reason = LlmResponse['finishReason'];
+
+/**
+ * Returns the finish reason that counts when an answer has two: a failure whatever comes behind it, or else the limit of
+ * tokens. Undefined for an answer that may go on.
+ */
+export function worstReason(earlier: Reason, later: Reason): Reason {
+  return rankOf(later) > rankOf(earlier) ? later : earlier;
 }
 
-function isWholeReason(reason: LlmResponse['finishReason']): boolean {
-  return reason === undefined || wholeReasons.includes(reason);
+function rankOf(reason: Reason): number {
+  if (reason === undefined || reason === FinishReason.FINISH_REASON_UNSPECIFIED) return 0;
+  return reason === FinishReason.STOP ? 1 : reason === FinishReason.MAX_TOKENS ? 2 : 3;
 }
 
 /**
@@ -66,32 +64,38 @@ function isWholeReason(reason: LlmResponse['finishReason']): boolean {
  * @param words the model's own explanation
  */
 export function asAnswer(response: LlmResponse | undefined, words?: string): LlmResponse {
-  if (response?.partial) return response;
-  const { content, ...rest } = wellFormed(response ?? {});
+  const { content, ...rest } = readResponse(response);
+  if (rest.partial) return { ...rest, ...(content && { content }) };
   if (rest.errorCode !== undefined) return { ...rest, errorMessage: rest.errorMessage ?? rest.errorCode };
-  const parts = cleanParts(partsOf(response && { content }));
-  const calls = parts.filter(({ functionCall }) => functionCall);
-  const isNameless = calls.some(({ functionCall }) => !functionCall?.name);
+  const parts = withoutRepeats(withoutBareParts(content?.parts ?? []));
+  const calls = parts.flatMap(({ functionCall }) => functionCall ?? []);
   const says = parts.some(saysSomething);
   const { finishReason: reason } = rest;
-  const isWhole = isWholeReason(reason);
+  const isWhole = rankOf(reason) < rankOf(FinishReason.MAX_TOKENS);
   const isCut = reason === FinishReason.MAX_TOKENS && calls.length === 0;
-  if (says && !isNameless && (isWhole || isCut))
-    return { ...rest, content: { role: 'model', ...content, parts: [...parts] } };
-  if (isNameless && isWhole)
-    return failed(rest, 'MALFORMED_FUNCTION_CALL', 'the model called a function without a name');
+  const problem = problemOf(calls);
+  if (says && problem === undefined && (isWhole || isCut))
+    return { ...rest, content: { role: 'model', parts } };
+  if (isWhole && problem !== undefined) return failed(rest, 'MALFORMED_FUNCTION_CALL', problem);
   if (isWhole) return failed(rest, 'EMPTY_RESPONSE', words ?? emptyWords(parts));
   const where = says ? 'within its answer' : 'without an answer';
   return failed(rest, String(reason), words ?? `the model stopped ${where}: ${reason}`);
 }
 
-function cleanParts(parts: readonly Part[]): readonly Part[] {
-  const known = parts.filter((part) => typeof part === 'object' && part !== null);
-  return withoutBareParts(known).map((part) => {
-    const { functionCall: call } = part;
-    if (!call?.args || problemOfArgs(call.args)) return part;
-    const args = checkArgs(call.args);
-    return args === call.args ? part : { ...part, functionCall: { ...call, args } };
+/** Returns why calls cannot be made, if they cannot. */
+function problemOf(calls: readonly FunctionCall[]): string | undefined {
+  if (calls.some(({ willContinue }) => willContinue))
+    return 'the model ended its answer within the arguments of a call';
+  return calls.every(({ name }) => name) ? undefined : 'the model called a function without a name';
+}
+
+/** Leaves out each call that repeats an earlier one: a summary of an answer may hold its calls again. */
+function withoutRepeats(parts: readonly Part[]): Part[] {
+  const known = new Set<string>();
+  return parts.filter(({ functionCall: call }) => {
+    if (call?.id === undefined) return true;
+    const key = digestOf([call.id, call.name, call.args]);
+    return !known.has(key) && known.add(key);
   });
 }
 

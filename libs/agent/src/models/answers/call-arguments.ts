@@ -1,3 +1,5 @@
+import { parseExactly, UnsafeNumber } from '../http/exact-json.ts';
+
 /** Arguments that cannot be used: the text that the model sent, and the reason. */
 export interface UnreadableArgs extends Record<string, unknown> {
   malformed_arguments: string;
@@ -16,7 +18,7 @@ export function readArgs(json: string): Record<string, unknown> {
     let args = parseExactly(json);
     for (let times = 1; times < mostEncodings && typeof args === 'string'; times += 1)
       args = args.trim() === '' ? {} : parseExactly(args);
-    if (isRecord(args)) return args;
+    if (isRecord(args)) return isDeep(args, mostLevels) ? tooDeep() : args;
     if (args === null) return {};
     return unreadable(json, 'the arguments are no JSON object');
   } catch (error) {
@@ -28,8 +30,11 @@ export function readArgs(json: string): Record<string, unknown> {
 /** Checks arguments that came as a value: an object, or by mistake its JSON text. */
 export function checkArgs(args: unknown): Record<string, unknown> {
   if (!isRecord(args)) return readArgs(typeof args === 'string' ? args : JSON.stringify(args));
+  if (isDeep(args, mostLevels)) return tooDeep();
   const number = unsafeNumberIn(args);
-  return number === undefined ? args : unreadable(JSON.stringify(args), unsafe(String(number)));
+  if (number === undefined) return args;
+  const text = JSON.stringify(args, (_key, value) => (typeof value === 'bigint' ? String(value) : value));
+  return unreadable(text, new UnsafeNumber(String(number)).message);
 }
 
 /** Returns the problem of unreadable arguments; undefined for all others. */
@@ -39,45 +44,36 @@ export function problemOfArgs(args: Record<string, unknown> | undefined): string
   return typeof text === 'string' && typeof problem === 'string' ? problem : undefined;
 }
 
-/**
- * Parses JSON whose whole numbers JavaScript can hold.
- *
- * @throws UnsafeNumber for another whole number, which would become a different number in silence; SyntaxError
- */
-export function parseExactly(json: string): unknown {
-  const check = (_key: string, value: unknown, context?: { source?: string }): unknown => {
-    if (typeof value === 'number' && !Number.isSafeInteger(value) && /^-?\d+$/.test(context?.source ?? ''))
-      throw new UnsafeNumber(context?.source ?? '');
-    return value;
-  };
-  return JSON.parse(json, check);
-}
-
-/** The error for a whole number beyond 2^53. */
-class UnsafeNumber extends RangeError {
-  constructor(digits: string) {
-    super(unsafe(digits));
-  }
-}
-
-function unsafe(digits: string): string {
-  return `the number ${digits} is too large to be exact; send it as a string`;
-}
-
 /** Numbers of this size are written with an exponent, and are no counts or ids. */
 const exponential = 1e21;
 
-function unsafeNumberIn(value: unknown): number | undefined {
-  if (typeof value === 'number')
-    return Number.isInteger(value) && !Number.isSafeInteger(value) && Math.abs(value) < exponential
-      ? value
-      : undefined;
+function unsafeNumberIn(value: unknown): number | bigint | undefined {
+  if (typeof value === 'bigint') return value;
+  if (typeof value === 'number') return isSafe(value) ? undefined : value;
   if (typeof value !== 'object' || value === null) return undefined;
   for (const each of Object.values(value)) {
     const found = unsafeNumberIn(each);
     if (found !== undefined) return found;
   }
   return undefined;
+}
+
+function isSafe(value: number): boolean {
+  if (!Number.isInteger(value)) return Number.isFinite(value);
+  return Number.isSafeInteger(value) || Math.abs(value) >= exponential;
+}
+
+/** The most levels of arguments. Arguments with more of them could not be stored. */
+const mostLevels = 100;
+
+/** Tells whether a value has more levels of objects and lists. */
+function isDeep(value: unknown, levels: number): boolean {
+  if (typeof value !== 'object' || value === null) return false;
+  return levels === 0 || Object.values(value).some((each) => isDeep(each, levels - 1));
+}
+
+function tooDeep(): UnreadableArgs {
+  return unreadable('', `the arguments are nested more than ${mostLevels} deep`);
 }
 
 function unreadable(json: string, problem: string): UnreadableArgs {

@@ -85,8 +85,8 @@ describe('the parts of a stream', () => {
       willContinue: true,
     });
     expect(calls(piece('a'), piece('b')).map(({ functionCall }) => functionCall)).toEqual([
-      { name: 'a', args: { of: 'a' } },
-      { name: 'b', args: { of: 'b' } },
+      { name: 'a', args: { of: 'a' }, willContinue: true },
+      { name: 'b', args: { of: 'b' }, willContinue: true },
     ]);
   });
 

@@ -1,4 +1,5 @@
 import type { FunctionCall, Part, PartialArg } from '@google/genai';
+import { recordsIn } from './read-response.ts';
 
 /** Assembles the parts of one answer from the chunks of a stream. */
 export class StreamedParts {
@@ -7,38 +8,35 @@ export class StreamedParts {
    * The call whose arguments are still arriving, piece by piece (Vertex AI, `streamFunctionCallArguments`).
    */
   #open: FunctionCall | undefined;
+  /** The paths of its arguments whose value is not whole. */
+  #halfPaths = new Set<string>();
 
-  #hasHalfCall = false;
-
-  /** Tells whether arguments of a call are missing. */
-  get hasHalfCall(): boolean {
-    return this.#hasHalfCall || this.#open !== undefined;
-  }
-
+  /** Adds a part. A call whose arguments are not whole keeps `willContinue`. */
   add(part: Part): void {
     const { functionCall: call } = part;
     if (!call) {
       this.#addText(part);
       return;
     }
-    const continues = this.#open !== undefined && call.name === undefined;
-    this.#hasHalfCall ||= this.#open !== undefined && !continues;
-    if (continues) this.#addPiece(call);
-    else if (call.partialArgs || call.willContinue) {
-      const { partialArgs: _args, willContinue: _more, ...rest } = call;
-      this.#open = { ...rest, args: { ...call.args } };
-      this.parts.push({ ...part, functionCall: this.#open });
-      this.#addPiece(call);
-    } else {
-      this.#open = undefined;
-      this.parts.push({ ...part });
+    if (!this.#open || call.name || call.args) {
+      const { partialArgs, ...rest } = call;
+      const isOpen = partialArgs || call.willContinue;
+      this.#open = isOpen ? { ...rest, args: { ...call.args }, willContinue: true } : undefined;
+      this.#halfPaths = new Set();
+      this.parts.push({ ...part, functionCall: this.#open ?? call });
     }
+    if (this.#open) this.#addPiece(this.#open, call);
   }
 
-  #addPiece({ partialArgs = [], willContinue }: FunctionCall): void {
-    const args = this.#open?.args ?? {};
-    for (const piece of partialArgs) addArg(args, piece);
-    if (!willContinue) this.#open = undefined;
+  #addPiece(open: FunctionCall, { partialArgs, willContinue }: FunctionCall): void {
+    for (const piece of recordsIn(partialArgs) as PartialArg[]) {
+      const path = String(piece.jsonPath);
+      if (addArg(open.args ?? {}, path, piece) && !piece.willContinue) this.#halfPaths.delete(path);
+      else this.#halfPaths.add(path);
+    }
+    if (willContinue) return;
+    if (this.#halfPaths.size === 0) delete open.willContinue;
+    this.#open = undefined;
   }
 
   /**
@@ -72,26 +70,34 @@ export class TextPieces {
 }
 
 function isPlainText(part: Part): boolean {
-  return Object.keys(part).every((key) => key === 'text' || key === 'thought');
+  return Object.entries(part).every(
+    ([key, value]) => key === 'thought' || (key === 'text' && typeof value === 'string'),
+  );
 }
 
-/** Sets or continues the value at a JSON path: `$.to[0].name`. */
-function addArg(args: Record<string, unknown>, piece: PartialArg): void {
-  const keys = keysOf(piece.jsonPath ?? '');
+/** Sets or continues the value at a JSON path, such as `$.to[0].name`. Returns false for a path that no arguments have. */
+function addArg(args: Place, path: string, { stringValue, numberValue, boolValue }: PartialArg): boolean {
+  const keys = keysOf(path);
   const last = keys.pop();
-  // Only own properties may be written: a model must not reach the prototype of all objects.
-  if (last === undefined || [...keys, last].includes('__proto__')) return;
+  if (last === undefined) return false;
   let place = args;
-  keys.forEach((key, at) => {
+  for (const [at, key] of keys.entries()) {
+    if (!mayHave(place, key)) return false;
     const next = Object.hasOwn(place, key) ? place[key] : undefined;
     const inner = isPlace(next) ? next : makePlace(keys[at + 1] ?? last);
     place[key] = inner;
     place = inner;
-  });
+  }
+  if (!mayHave(place, last)) return false;
   const previous = Object.hasOwn(place, last) ? place[last] : undefined;
-  const { stringValue, numberValue, boolValue } = piece;
-  if (stringValue === undefined) place[last] = numberValue ?? boolValue ?? null;
+  if (typeof stringValue !== 'string') place[last] = numberValue ?? boolValue ?? null;
   else place[last] = typeof previous === 'string' ? previous + stringValue : stringValue;
+  return true;
+}
+
+/** A list grows by one at a time, and only own properties may be written: a model must not reach the prototype of all objects. */
+function mayHave(place: Place, key: string): boolean {
+  return Array.isArray(place) ? /^\d+$/.test(key) && Number(key) <= place.length : key !== '__proto__';
 }
 
 type Place = Record<string, unknown>;

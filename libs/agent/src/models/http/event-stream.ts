@@ -1,5 +1,6 @@
 import { MeshError } from '@agentmesh/protocol';
 import { isErrorBody, isRecord, readErrorBody } from './error-body.ts';
+import { parseMarked } from './exact-json.ts';
 
 /** A piece of a streamed answer. */
 export type Frame = Record<string, unknown>;
@@ -28,7 +29,8 @@ export async function* readFrames(body: AsyncIterable<Uint8Array>): AsyncGenerat
   const events = new EventLines();
   for await (const line of readLines(body)) {
     const event = events.add(line);
-    if (event?.text.trim() === '[DONE]') return;
+    // The end itself may be cut.
+    if (event && '[DONE]'.startsWith(event.text.trim())) return;
     if (event) yield* frameOf(event);
   }
   const { hasEvents, others } = events;
@@ -91,7 +93,7 @@ function* frameOf({ text, isError }: ServerEvent): Generator<Frame, void, void> 
 
 function parse(text: string): unknown {
   try {
-    return JSON.parse(text);
+    return parseMarked(text);
   } catch {
     return undefined;
   }

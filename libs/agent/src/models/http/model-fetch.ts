@@ -1,6 +1,7 @@
 import { MeshError } from '@agentmesh/protocol';
 import { isErrorBody, isRecord, readErrorBody, statusOf } from './error-body.ts';
 import { type Frame, FrameError, readFrames } from './event-stream.ts';
+import { parseMarked } from './exact-json.ts';
 
 type Fetch = typeof fetch;
 
@@ -51,7 +52,7 @@ async function cleanJson(response: Response, tidy: (frame: Frame) => void): Prom
   const text = (await response.text()).replace(/^\uFEFF/, '');
   let body: unknown;
   try {
-    body = JSON.parse(text.trim() || '{}');
+    body = parseMarked(text.trim() || '{}');
   } catch (cause) {
     throw new MeshError('unavailable', `the model's server sent no whole JSON: ${text.slice(0, 200)}`, {
       cause,

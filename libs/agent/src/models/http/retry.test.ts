@@ -1,5 +1,8 @@
 import { ApiError } from '@google/genai';
 import { afterEach, describe, expect, it, vi } from 'vitest';
+import { Gemini } from '../gemini.ts';
+import { GeminiEmbedder } from '../gemini-embedder.ts';
+import { OpenAiLlm } from '../openai.ts';
 import { waitMs, withRetries } from './retry.ts';
 
 afterEach(() => vi.restoreAllMocks());
@@ -116,5 +119,35 @@ describe('the waits between attempts', () => {
   ])('grow, with a random part, up to a limit: %o', (options, seconds) => {
     vi.spyOn(Math, 'random').mockReturnValue(0.5);
     expect(seconds.map((_, at) => waitMs(at + 1, options) / 1_000)).toEqual(seconds);
+  });
+});
+
+describe('the options of retries', () => {
+  it('have defaults where they are absent', async () => {
+    const ask = server(...Array.from({ length: 9 }, () => failure(503)));
+    const options = { initialDelay: 0, attempts: undefined, httpStatusCodes: undefined } as never;
+    await expect(withRetries(ask, options)).rejects.toThrow('away');
+    expect(ask).toHaveBeenCalledTimes(3);
+  });
+
+  it.each([
+    { attempts: Number.NaN },
+    { attempts: -1 },
+    { attempts: null },
+    { initialDelay: '1' },
+    { maxRetryAfter: Number.NaN },
+    { httpStatusCodes: 503 },
+  ])('are numbers, or the model is not made: %j', (given) => {
+    const retryOptions = given as object;
+    const models = [
+      () => new Gemini({ retryOptions }),
+      () => new Gemini({ client: { httpOptions: { retryOptions } } }),
+      () => new OpenAiLlm({ model: 'm', retryOptions }),
+      () => new GeminiEmbedder({ retryOptions }),
+    ];
+    for (const make of models) expect(make).toThrow(`retryOptions.${Object.keys(given)[0]} is `);
+    expect(() => new OpenAiLlm({ model: 'm', client: { maxRetries: Number.NaN } })).toThrow(
+      'attempts is NaN',
+    );
   });
 });

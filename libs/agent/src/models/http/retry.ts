@@ -1,4 +1,5 @@
 import { setTimeout as pause } from 'node:timers/promises';
+import { MeshError } from '@agentmesh/protocol';
 import type { HttpRetryOptions } from '@google/genai';
 import { isRecord } from './error-body.ts';
 import { readFailure } from './model-failure.ts';
@@ -28,6 +29,21 @@ const defaults: Required<RetryOptions> = {
 };
 
 /**
+ * Returns options with the defaults of those that are absent.
+ *
+ * @throws MeshError `invalid_argument` for an option with another value than a number from 0 on, or a list of statuses
+ */
+export function retrySettings(options: RetryOptions = {}): Required<RetryOptions> {
+  const given = Object.entries(options).filter(([, value]) => value !== undefined);
+  for (const [name, value] of given) {
+    const isFit = name === 'httpStatusCodes' ? Array.isArray(value) : typeof value === 'number' && value >= 0;
+    if (Object.hasOwn(defaults, name) && !isFit)
+      throw new MeshError('invalid_argument', `retryOptions.${name} is ${value}; it must be at least 0`);
+  }
+  return { ...defaults, ...Object.fromEntries(given) };
+}
+
+/**
  * Calls a server, and repeats the call after a failure that may pass: a listed status, or no connection. The
  * nth delay is `initialDelay * expBase^(n-1)` seconds plus a random part of up to `jitter` times that, at
  * most `maxDelay`; or the wait that the server asks for, when that is longer. A quota that is used up for the
@@ -41,7 +57,7 @@ export async function withRetries<T>(
   options: RetryOptions = {},
   signal?: AbortSignal,
 ): Promise<T> {
-  const { attempts, httpStatusCodes, maxRetryAfter } = { ...defaults, ...options };
+  const { attempts, httpStatusCodes, maxRetryAfter } = retrySettings(options);
   for (let attempt = 1; ; attempt += 1) {
     try {
       return await ask();
@@ -63,7 +79,7 @@ export async function withRetries<T>(
 
 /** Returns the delay after the nth attempt, in ms. */
 export function waitMs(attempt: number, options: HttpRetryOptions): number {
-  const { initialDelay, expBase, jitter, maxDelay } = { ...defaults, ...options };
+  const { initialDelay, expBase, jitter, maxDelay } = retrySettings(options);
   const delay = initialDelay * expBase ** (attempt - 1) * (1 + jitter * Math.random());
   return Math.min(delay, maxDelay) * 1_000;
 }
