@@ -1,5 +1,5 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
-import { join, resolve } from 'node:path';
+import { join, resolve, sep } from 'node:path';
 import { MeshError } from '@agentmesh/protocol';
 
 /** A service of a user's project: the file with its definition, and its program. */
@@ -48,6 +48,16 @@ export function findServices(root: string): ProjectService[] {
       return [{ kind, folder, definition, main }];
     });
   });
+}
+
+/**
+ * Tells whether changed files may add, remove or mend services: `package.json`, and files in the folders of
+ * services.
+ */
+export function changesServices(root: string, files: ReadonlySet<string>): boolean {
+  const folders = places.map(({ parent }) => join(root, parent, sep));
+  const isInside = (file: string) => folders.some((folder) => `${file}${sep}`.startsWith(folder));
+  return files.has(join(root, 'package.json')) || [...files].some(isInside);
 }
 
 /**
