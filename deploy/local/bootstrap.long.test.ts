@@ -173,6 +173,17 @@ it('passes a signal on and reports how the command ended', async () => {
   expect((await result).exitCode).toBe(42);
 });
 
+it('runs named tests without the checks of the whole repository', async () => {
+  const programs = ['nats-server', 'redis-server', 'python3', 'chromium', 'promtool'];
+  for (const name of programs) await script(`bin/${name}`, '#!/bin/sh\necho nats-server: v2.10.0\n');
+  await script('node_modules/@biomejs/biome/bin/biome', 'process.exitCode = 1;\n');
+  await script('node_modules/vitest/vitest.mjs', 'console.log(process.argv.slice(2).join(" "));\n');
+  const named = await bootstrap(['test', '--', 'one.test.ts'], {}).result;
+  expect([named.exitCode, named.output]).toEqual([0, expect.stringMatching(/^run .* one\.test\.ts$/m)]);
+  const all = await bootstrap(['test'], {}).result;
+  expect([all.exitCode, all.output]).toEqual([1, expect.not.stringMatching(/^run /m)]);
+});
+
 it('exits with 2 and lists its commands when a command is unknown', async () => {
   const { exitCode, output } = await bootstrap(['demmo']).result;
   expect([exitCode, output]).toEqual([2, expect.stringMatching(/^usage: .*demo\|start\|/)]);

@@ -2,7 +2,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { provision } from '@agentmesh/bus';
 import { provisionedAgents, type ServiceManifest } from '@agentmesh/mesh';
-import { AsyncDisposableStack, credentialKeysVariable, nearest } from '@agentmesh/protocol';
+import { AsyncDisposableStack, credentialKeysVariable } from '@agentmesh/protocol';
 import { connectRedisStore } from '@agentmesh/store';
 import { freePort } from '@agentmesh/testing';
 import { keysVariable, type MeshVariables } from '../context/context-file.ts';
@@ -12,12 +12,12 @@ import { missingServices } from '../local/missing-services.ts';
 import { watchOrphans } from '../local/orphan-watch.ts';
 import { removeOtherCards } from '../local/remove-other-cards.ts';
 import { modelProcessOf, modelVariables } from './dev-model.ts';
-import type { DevOptions } from './dev-options.ts';
+import { type DevOptions, unknownReplicas } from './dev-options.ts';
 import { type DevServers, startDevServers } from './dev-servers.ts';
 import { DevService } from './dev-service.ts';
 import { importedFiles } from './imported-files.ts';
 import { findPython, ownProgram } from './own-program.ts';
-import { findServices } from './project.ts';
+import { changesServices, findServices, type ProjectService } from './project.ts';
 import { type DefinedService, readManifests } from './read-manifests.ts';
 
 /** A service of the project that runs. */
@@ -58,6 +58,8 @@ export class DevLoop implements AsyncDisposable {
   #modelPort = 0;
   #others: DevService[] = [];
   #definitions: DefinedService[] = [];
+  /** The services of the last look, also those whose definitions cannot be read. */
+  #found: ProjectService[] = [];
   /** The end of the work on earlier changes: changes are worked on one after the other. */
   #idle: Promise<void> = Promise.resolve();
 
@@ -82,13 +84,15 @@ export class DevLoop implements AsyncDisposable {
 
   /** Starts the servers, the model, the gateway and all services. */
   async start(): Promise<void> {
-    const { folder, model, log, signal } = this.#options;
+    const { folder, env, model, replicas, log, signal } = this.#options;
     signal.addEventListener('abort', () => this.#stopping.abort(), { once: true });
     const { servers } = this.#choice;
     const watch = { restarts: true, say: log.say, signal: this.#stopping.signal };
     if (servers !== 'none')
       this.#servers = this.#owners.use(await startDevServers(join(folder, 'data'), servers, watch));
-    this.#credentialKeys = await credentialKeysFor(join(folder, 'data'));
+    // Without servers, people's credentials end with the process.
+    const keysFolder = servers === 'none' ? undefined : join(folder, 'data');
+    this.#credentialKeys = env[credentialKeysVariable] || (await credentialKeysFor(keysFolder));
     this.#owners.defer(() => this.#stopServices());
     const ofModel = modelProcessOf(model, () => this.#modelPort);
     if (ofModel) {
@@ -108,7 +112,8 @@ export class DevLoop implements AsyncDisposable {
       this.#others.push(this.#service('keeper', keeper, { isKeeper: true }));
     }
     await Promise.all([...this.#others.map((each) => each.start()), this.#runServices(() => false)]);
-    this.#warnOfUnknownReplicas();
+    const names = this.#definitions.map(({ manifest }) => manifest.name);
+    for (const sentence of unknownReplicas(replicas, names)) log.say(sentence);
     this.#watchOrphans();
   }
 
@@ -131,9 +136,14 @@ export class DevLoop implements AsyncDisposable {
     if (this.#stopping.signal.aborted) return;
     const { model, root } = this.#options;
     const isUsed = (main: string) => [...importedFiles(main)].some((file) => files.has(file));
+    const programs = this.#found.flatMap(({ main, definition }) => [main, definition]);
+    if (model.kind === 'scripted') programs.push(model.file);
+    const mayMend = changesServices(root, files);
+    // Other files change no service, such as one to which our own output goes.
+    if (!mayMend && !programs.some(isUsed)) return;
     const found = findServices(root);
     const isChanged = found.some(({ folder, main, definition }) => {
-      return !this.#isKnown(folder) || isUsed(main) || isUsed(definition);
+      return (mayMend && !this.#isKnown(folder)) || isUsed(main) || isUsed(definition);
     });
     const isGone = this.#definitions.some(({ folder }) => !found.some((each) => each.folder === folder));
     const restarts: Promise<void>[] = [];
@@ -156,6 +166,7 @@ export class DevLoop implements AsyncDisposable {
   async #readDefinitions(): Promise<Set<string>> {
     const { root, log } = this.#options;
     const found = findServices(root);
+    this.#found = found;
     const { services, problems } = await readManifests(found, { root, env: this.#environment('other') });
     for (const problem of problems) log.say(problem);
     // A service whose definition cannot be read at present runs on as it was.
@@ -276,17 +287,6 @@ export class DevLoop implements AsyncDisposable {
     const known = () => this.#definitions.map(({ manifest }) => manifest.name);
     const address = { url: variables.NATS_URL ?? '', credsFile };
     this.#owners.use(watchOrphans({ address, known, say, signal: this.#stopping.signal }));
-  }
-
-  #warnOfUnknownReplicas(): void {
-    const names = this.#definitions.map(({ manifest }) => manifest.name);
-    for (const name of this.#options.replicas.keys()) {
-      if (names.includes(name)) continue;
-      const meant = nearest(name, names);
-      this.#options.log.say(
-        `--replicas names ${name}, which is no service of the project${meant ? `; did you mean ${meant}?` : ''}`,
-      );
-    }
   }
 
   async #stopServices(): Promise<void> {

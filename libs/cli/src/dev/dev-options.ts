@@ -1,3 +1,4 @@
+import { nearest } from '@agentmesh/protocol';
 import { Misuse } from '../command/program.ts';
 import { type DevLog, type LogLevel, logLevels } from './dev-log.ts';
 import type { DevModel } from './dev-model.ts';
@@ -36,6 +37,15 @@ export function readReplicas(texts: readonly string[]): Map<string, number> {
       );
     }),
   );
+}
+
+/** Returns a sentence for each service of `--replicas` that is none of the project's. */
+export function unknownReplicas(replicas: ReadonlyMap<string, number>, names: readonly string[]): string[] {
+  const unknown = [...replicas.keys()].filter((name) => !names.includes(name));
+  return unknown.map((name) => {
+    const meant = nearest(name, names);
+    return `--replicas names ${name}, which is no service of the project${meant ? `; did you mean ${meant}?` : ''}`;
+  });
 }
 
 /** Reads the level of `--level` or `MESH_LOG_LEVEL`. @throws Misuse */

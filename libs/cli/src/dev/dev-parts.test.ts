@@ -33,8 +33,10 @@ describe('the services of a project', () => {
     const assertNone = () => assertProject(root, findServices(root));
     await write({ 'package.json': '{"dependencies": {"express": "5.0.0"}}' });
     expect(assertNone).toThrow('has no agents, no tools, and no package of agentmesh in its package.json');
-    await write({ 'package.json': '{"devDependencies": {"@agentmesh/cli": "0.1.0"}}' });
-    expect(assertNone).not.toThrow();
+    for (const name of ['agentmesh', '@agentmesh/cli']) {
+      await write({ 'package.json': `{"devDependencies": {"${name}": "0.1.0"}}` });
+      expect(assertNone).not.toThrow();
+    }
   });
 
   it('are found by their files', async () => {

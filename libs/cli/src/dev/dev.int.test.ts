@@ -1,7 +1,8 @@
 import { execFile } from 'node:child_process';
 import { existsSync } from 'node:fs';
-import { readFile, rm, stat, writeFile } from 'node:fs/promises';
+import { cp, mkdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { setTimeout } from 'node:timers/promises';
 import { promisify } from 'node:util';
 import { connectNats } from '@agentmesh/bus';
 import { endProcess, until } from '@agentmesh/testing';
@@ -26,6 +27,23 @@ const isAlive = (pid: number) => {
     return false;
   }
 };
+
+// Our own imports are read from our sources by a test.
+const toolWithKey = `import { FunctionTool } ${['from', "'agentmesh'"].join(' ')};
+
+const key = { credentialKey: 'zones', authScheme: { type: 'apiKey', in: 'header', name: 'X-Key' } };
+export const getTimeTool = new FunctionTool({
+  name: 'get_time',
+  description: 'Tells the time.',
+  credentialKeys: ['zones'],
+  execute(input, context) {
+    const credential = context.getAuthResponse(key);
+    if (credential) return { status: 'success', city: 'Tokyo', time: 'noon with ' + credential.apiKey };
+    context.requestCredential(key);
+    return { status: 'waits' };
+  },
+});
+`;
 
 describe('agentmesh dev', () => {
   let dev: Dev | undefined;
@@ -71,6 +89,12 @@ describe('agentmesh dev', () => {
       await expect(linesOf(place, ['logs', 'get_tme'])).rejects.toThrow('did you mean get_time?');
       const { mode } = await stat(join(root, '.agentmesh/context.json'));
       expect((mode & 0o777).toString(8)).toBe('600');
+
+      // A program of the project starts a run.
+      const example = join(import.meta.dirname, '../../../../docs/examples/start-run.mjs');
+      await cp(example, join(root, 'start-run.mjs'));
+      const { stdout } = await promisify(execFile)(process.execPath, ['start-run.mjs'], { cwd: root });
+      expect(stdout).toMatch(/^In Tokyo it is \d\d:/m);
 
       // A service joins, and leaves, with a login of its own.
       const [joined] = (await jsonOf(place, ['join', 'rate', '--kind', 'tool', '--show'])) as [
@@ -189,6 +213,46 @@ describe('agentmesh dev', () => {
     // Nothing survives dev, even when it has no time to stop anything.
     await endProcess(dev.child, 'SIGKILL');
     await until(async () => (await processesOf(dev?.project.root ?? '')).length === 0, patience);
+  }, 120_000);
+
+  it('keeps credentials in one process, and looks at no file that changes no service', async () => {
+    const project = await makeProject();
+    const { root } = project;
+    await writeFile(join(root, 'tools/get_time/tool.ts'), toolWithKey);
+    const broken = join(root, 'agents/broken');
+    await mkdir(broken);
+    await writeFile(join(broken, 'main.ts'), '');
+    await writeFile(join(broken, 'agent.ts'), 'export const broken = ;');
+    dev = new Dev(project, ['--servers', 'none']);
+    await dev.prints(/the mesh is running/);
+    const { MESH_GATEWAY_URL: url } = await dev.variables();
+    const post = async (path: string, body: object) => {
+      const headers = { 'content-type': 'application/json' };
+      const response = await fetch(`${url}${path}`, { method: 'POST', headers, body: JSON.stringify(body) });
+      return JSON.stringify(await response.json());
+    };
+    await post('/apps/helper/users/ann/sessions/s1', {});
+    const say = (part: object) =>
+      post('/run', {
+        ...{ appName: 'helper', userId: 'ann', sessionId: 's1' },
+        newMessage: { role: 'user', parts: [part] },
+      });
+    const question = await say({ text: 'What time is it in Tokyo?' });
+    const [, id] = /"id":"([^"]*)","name":"adk_request_credential"/.exec(question) ?? [];
+    const response = { exchangedAuthCredential: { authType: 'apiKey', apiKey: 'k1' } };
+    const answer = { functionResponse: { id, name: 'adk_request_credential', response } };
+    expect(await say(answer)).toContain('In Tokyo it is noon with k1.');
+
+    // A file into which the output of dev goes is such a file.
+    await writeFile(join(root, 'dev.log'), dev.output);
+    // Changes of one moment are one change.
+    await setTimeout(500);
+    const script = join(root, 'model.script.ts');
+    await writeFile(script, `${await readFile(script, 'utf8')}\n`);
+    await dev.prints(/model runs[\s\S]*model runs/);
+    expect(dev.output.match(/cannot be read/g)).toHaveLength(1);
+    await writeFile(join(root, 'package.json'), `${await readFile(join(root, 'package.json'), 'utf8')}\n`);
+    await dev.prints(/cannot be read[\s\S]*cannot be read/);
   }, 120_000);
 
   it('names the package of the web UI that is not installed, before anything starts', async () => {

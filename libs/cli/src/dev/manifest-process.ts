@@ -2,13 +2,12 @@
 // files as they are now, and so that code that fails or stays in memory does no harm to the dev loop.
 import { readDefinitions } from '@agentmesh/mesh/accounts';
 
-const results: unknown[] = [];
 for (const file of process.argv.slice(2)) {
-  try {
-    results.push({ file, manifests: await readDefinitions(file) });
-  } catch (error) {
-    results.push({ file, problem: error instanceof Error ? error.message : String(error) });
-  }
+  const result = await readDefinitions(file).then(
+    (manifests) => ({ manifests }),
+    (error: unknown) => ({ problem: error instanceof Error ? error.message : String(error) }),
+  );
+  // The next file may end this process.
+  await new Promise((done) => process.send?.(result, done));
 }
-// User code may have written to the output before.
-process.stdout.write(`\n${JSON.stringify(results)}`, () => process.exit(0));
+process.exit(0);

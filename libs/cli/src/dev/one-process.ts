@@ -2,7 +2,15 @@
 // in memory.
 
 import { pathToFileURL } from 'node:url';
-import { App, BaseAgent, BaseTool, InMemoryMemoryService, InMemorySessionService } from '@agentmesh/agent';
+import {
+  App,
+  BaseAgent,
+  BaseTool,
+  InMemoryCredentialService,
+  InMemoryMemoryService,
+  InMemorySessionService,
+  InMemorySignInService,
+} from '@agentmesh/agent';
 import { MemoryHub } from '@agentmesh/bus';
 import { openAuthenticators, openLimits } from '@agentmesh/gateway/access';
 import { gatewayConfig } from '@agentmesh/gateway/config';
@@ -19,7 +27,7 @@ import {
   serveTool,
   serviceName,
 } from '@agentmesh/mesh';
-import { AsyncDisposableStack } from '@agentmesh/protocol';
+import { AsyncDisposableStack, createSecretBox, newCredentialKeys } from '@agentmesh/protocol';
 import { type Logger, runMain } from '@agentmesh/service';
 
 await runMain({
@@ -27,7 +35,7 @@ await runMain({
   config: { ...gatewayConfig, ...agentConfig },
   async start(config, { log }) {
     await using owners = new AsyncDisposableStack();
-    const connect = meshInMemory(log, owners);
+    const connect = meshInMemory(log, owners, config.credentialKeys?.reveal() ?? newCredentialKeys());
     for (const file of process.argv.slice(2)) {
       const served = await serve(await definitionIn(file), connect);
       owners.defer(() => served.stop({ graceMs: 1_000 }));
@@ -54,17 +62,21 @@ await runMain({
 function meshInMemory(
   log: Logger,
   owners: { use<T extends AsyncDisposable>(owned: T): T },
+  credentialKeys: string,
 ): (service: string) => Promise<Mesh> {
   const hub = new MemoryHub();
   const sessions = new InMemorySessionService();
   const [callResults, jobs] = [memoryCallResults(), memoryJobs()];
   const memory = new InMemoryMemoryService();
   const callers = createCallers(memoryCallerKeys());
+  const credentialService = new InMemoryCredentialService();
+  const credentials = { credentialService, signInService: new InMemorySignInService() };
+  const secrets = { credentials, credentialRecords: credentialService, box: createSecretBox(credentialKeys) };
   return async (service) => {
     const bus = owners.use(
       await hub.connect({ service, onError: (err) => log.error({ err }, 'defect reported') }),
     );
-    return createMesh({ bus, sessions, callResults, jobs, memory, callers, log });
+    return createMesh({ bus, sessions, callResults, jobs, memory, callers, log, ...secrets });
   };
 }
 

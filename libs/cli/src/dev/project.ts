@@ -1,5 +1,5 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
-import { join, resolve } from 'node:path';
+import { dirname, join, resolve, sep } from 'node:path';
 import { MeshError } from '@agentmesh/protocol';
 
 /** A service of a user's project: the file with its definition, and its program. */
@@ -50,6 +50,24 @@ export function findServices(root: string): ProjectService[] {
   });
 }
 
+/** Returns the nearest folder above another one that has services. */
+export function projectAbove(folder: string): string | undefined {
+  const above = dirname(folder);
+  if (above === folder) return undefined;
+  const isProject = existsSync(join(above, 'package.json')) && findServices(above).length > 0;
+  return isProject ? above : projectAbove(above);
+}
+
+/**
+ * Tells whether changed files may add, remove or mend services: `package.json`, and files in the folders of
+ * services.
+ */
+export function changesServices(root: string, files: ReadonlySet<string>): boolean {
+  const folders = places.map(({ parent }) => join(root, parent, sep));
+  const isInside = (file: string) => folders.some((folder) => `${file}${sep}`.startsWith(folder));
+  return files.has(join(root, 'package.json')) || [...files].some(isInside);
+}
+
 /**
  * Checks that a folder without services is a project that may get some: a package of agentmesh is among its
  * dependencies.
@@ -60,7 +78,7 @@ export function assertProject(root: string, services: readonly ProjectService[])
   if (services.length > 0) return;
   const { dependencies, devDependencies } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'));
   const names = Object.keys({ ...dependencies, ...devDependencies });
-  if (names.some((name) => name.startsWith('@agentmesh/'))) return;
+  if (names.some((name) => /^@?agentmesh(?:\/|$)/.test(name))) return;
   throw new MeshError(
     'failed_precondition',
     `${resolve(root)} has no agents, no tools, and no package of agentmesh in its package.json; make a project with agentmesh init <dir>, and run the command in its folder`,

@@ -1,8 +1,8 @@
-import { execFile } from 'node:child_process';
+import { fork } from 'node:child_process';
+import { once } from 'node:events';
 import { basename } from 'node:path';
-import { promisify } from 'node:util';
 import type { ServiceManifest } from '@agentmesh/mesh';
-import { MeshError, toolNameSchema } from '@agentmesh/protocol';
+import { toolNameSchema } from '@agentmesh/protocol';
 import { ownProgram } from './own-program.ts';
 import type { ProjectService } from './project.ts';
 
@@ -11,30 +11,34 @@ export interface DefinedService extends ProjectService {
   manifest: ServiceManifest;
 }
 
+/** The exit code of Node for an `await` at the top of a module that never ends. */
+const unsettled = 13;
+
 /** The definitions of a project, and the problems of those that cannot be read. */
 export interface Definitions {
   services: DefinedService[];
   problems: string[];
 }
 
-type Result = { file: string } & ({ manifests: ServiceManifest[] } | { problem: string });
+type Result = { manifests: ServiceManifest[] } | { problem: string };
 
-/** The longest time in which all definitions are loaded, in ms. */
-const loadMs = 60_000;
+interface Place {
+  /** The folder of the project. */
+  root: string;
+  env: NodeJS.ProcessEnv;
+  /** The longest time in which one definition is loaded, in ms; default 15 s. */
+  limitMs?: number;
+}
 
 /**
  * Reads the definitions of services in a process of its own, with the environment that they need while they
- * load.
- *
- * @throws MeshError `failed_precondition` when the process ends without an answer, as by `process.exit`
+ * load. A definition that ends the process, or does not end, is a problem of its own: another process reads
+ * the rest.
  */
-export async function readManifests(
-  services: readonly ProjectService[],
-  { root, env }: { root: string; env: NodeJS.ProcessEnv },
-): Promise<Definitions> {
+export async function readManifests(services: readonly ProjectService[], place: Place): Promise<Definitions> {
   if (services.length === 0) return { services: [], problems: [] };
   const loaded = services.filter(({ isPython }) => !isPython);
-  const results = loaded.length === 0 ? [] : await load(loaded, { root, env });
+  const results = await load(loaded, place);
   const read = services.map((service) =>
     service.isPython ? pythonService(service) : readOne(service, results[loaded.indexOf(service)]),
   );
@@ -58,23 +62,44 @@ function isNamed({ manifest }: DefinedService, kind: string, name: string): bool
   return manifest.kind === kind && manifest.name === name;
 }
 
-async function load(
-  services: readonly ProjectService[],
-  { root, env }: { root: string; env: NodeJS.ProcessEnv },
-): Promise<Result[]> {
-  const program = ownProgram('manifest-process');
-  const args = [program, ...services.map(({ definition }) => definition)];
-  const options = { cwd: root, env, timeout: loadMs, maxBuffer: 64 * 1024 * 1024 };
-  try {
-    const { stdout } = await promisify(execFile)(process.execPath, args, options);
-    return JSON.parse(stdout.slice(stdout.lastIndexOf('\n') + 1));
-  } catch (cause) {
-    const { stderr = '', message } = cause as { stderr?: string; message: string };
-    const why = stderr.trim().split('\n').slice(-5).join('\n') || message;
-    throw new MeshError('failed_precondition', `the definitions of the project cannot be read: ${why}`, {
-      cause,
-    });
+async function load(services: readonly ProjectService[], place: Place): Promise<Result[]> {
+  const results: Result[] = [];
+  while (results.length < services.length) {
+    const files = services.slice(results.length).map(({ definition }) => definition);
+    const { read, why } = await loadSome(files, place);
+    const culprit = files[read.length];
+    results.push(...read, ...(culprit ? [{ problem: `${culprit} cannot be read: ${why}` }] : []));
   }
+  return results;
+}
+
+/** Loads files until all are read, or the process ends. Returns what was read before, and why it ended. */
+async function loadSome(files: readonly string[], { root, env, limitMs = 15_000 }: Place) {
+  const options = { cwd: root, env, execArgv: [], silent: true };
+  const child = fork(ownProgram('manifest-process'), files, options);
+  const read: Result[] = [];
+  let stderr = '';
+  child.stderr?.on('data', (part) => {
+    stderr += part;
+  });
+  child.stdout?.resume();
+  const timer = setTimeout(() => child.kill('SIGKILL'), limitMs);
+  child.on('message', (result: Result) => {
+    read.push(result);
+    timer.refresh();
+  });
+  const [code, signal] = await once(child, 'close');
+  clearTimeout(timer);
+  return {
+    read,
+    why: child.killed ? `it is not loaded after ${limitMs / 1000} s` : wordsOf(code ?? signal, stderr),
+  };
+}
+
+function wordsOf(end: number | string, stderr: string): string {
+  if (end === unsettled) return 'it awaits a promise that nothing settles';
+  const lastLines = stderr.trim().split('\n').slice(-5);
+  return [`the process ends with ${end} while it is loaded`, ...lastLines].join('\n').trim();
 }
 
 /** Returns the tool in Python that a folder names. */

@@ -1,7 +1,9 @@
 import { chmod, mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { type Bus, connectNats, openQueues, provision } from '@agentmesh/bus';
+import { type Bus, connectNats, openCards, openQueues, provision } from '@agentmesh/bus';
+import type { ServiceManifest } from '@agentmesh/mesh';
+import { initAccounts } from '@agentmesh/mesh/accounts';
 import { subjects } from '@agentmesh/protocol';
 import { connectRedis, provisionRedis } from '@agentmesh/store';
 import { until } from '@agentmesh/testing';
@@ -224,6 +226,34 @@ describe('agentmesh doctor', () => {
       ...['replicas', 'queue', 'cards', 'dead-letters', 'orphans'],
     ]);
     expect(findings[2]?.problem).toContain('did you mean longRunning?');
+  });
+
+  it('finds names that agents use and that no service has', async () => {
+    const env = await startMesh();
+    const uses = { transfers: ['support'], asks: ['clerk'], calls: ['refnd'] };
+    const desk: ServiceManifest = { kind: 'agent', name: 'desk', ...uses };
+    const refund: ServiceManifest = { kind: 'tool', name: 'refund', transfers: [], asks: [], calls: [] };
+    await using cards = await openCards({ url: env.NATS_URL });
+    await cards.putRecord({ name: 'desk', subAgents: ['support', 'billing'] });
+    await using bus = await connectNats({ url: env.NATS_URL, service: 'agent_billing' });
+    await bus.announce({ kind: 'agent', name: 'billing' });
+    const usesOf = async (variables: Env) =>
+      (await findingsOf({ env: variables })).flatMap(({ check, problem }) =>
+        check === 'uses' ? problem : [],
+      );
+    const noSupport =
+      'desk uses agent support, which none of these services is; calls of it fail until one is started';
+    // NATS knows transfers alone.
+    expect(await usesOf(env)).toEqual([noSupport]);
+    const keys = await mkdtemp(join(tmpdir(), 'agentmesh-keys-'));
+    onTestFinished(() => rm(keys, { recursive: true }));
+    const folder = await initAccounts(keys);
+    await folder.mesh('mesh').writeServices([desk, refund]);
+    expect(await usesOf({ ...env, MESH_KEYS: keys })).toEqual([
+      noSupport,
+      noSupport.replace('support', 'clerk'),
+      'desk uses tool refnd, which none of these services is; did you mean refund?',
+    ]);
   });
 
   it('finds replicas of different versions', async () => {

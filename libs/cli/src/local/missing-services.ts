@@ -1,8 +1,10 @@
 import type { ServiceManifest } from '@agentmesh/mesh';
 import { nearest } from '@agentmesh/protocol';
 
+type Uses = Pick<ServiceManifest, 'kind' | 'name' | 'transfers' | 'asks' | 'calls'>;
+
 /** Returns a sentence for each agent or tool that a service uses by name and that no service provides. */
-export function missingServices(services: readonly { manifest: ServiceManifest }[]): string[] {
+export function missingServices(services: readonly { manifest: Uses }[]): string[] {
   const namesOf = (kind: 'agent' | 'tool') =>
     services.flatMap(({ manifest }) => (manifest.kind === kind ? manifest.name : []));
   const sentences = (user: string, kind: 'agent' | 'tool', used: readonly string[]) => {

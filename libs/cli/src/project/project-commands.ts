@@ -1,21 +1,15 @@
-import { existsSync, readFileSync } from 'node:fs';
+import { existsSync } from 'node:fs';
 import { open, readdir, rm } from 'node:fs/promises';
 import { basename, dirname, join, relative, resolve } from 'node:path';
 import { MeshError } from '@agentmesh/protocol';
-import { z } from 'zod';
 import type { CommandOption, Commands } from '../command/command.ts';
 import { Misuse } from '../command/program.ts';
-import { findServices } from '../dev/project.ts';
+import { findServices, projectAbove } from '../dev/project.ts';
 import { readManifests } from '../dev/read-manifests.ts';
 import { makeFolder } from '../local/make-folder.ts';
+import { ownPackages } from './own-packages.ts';
 import { baseFiles, exampleFiles, type ProjectFiles } from './project-files.ts';
 import { type AddedKind, serviceFiles } from './service-files.ts';
-
-/** Returns the version of `agentmesh` for a new project: all our packages have one version. */
-function ownVersion(): string {
-  const manifest = readFileSync(new URL('../../package.json', import.meta.url), 'utf8');
-  return z.object({ version: z.string() }).parse(JSON.parse(manifest)).version;
-}
 
 /** The commands that write files of a project, by their words. */
 export const projectCommands: Commands = {
@@ -32,7 +26,16 @@ export const projectCommands: Commands = {
         );
       if (existsSync(root) && (await readdir(root)).some((file) => file !== '.git'))
         throw new MeshError('failed_precondition', `${root} is not empty; name a new folder`);
-      const files = { ...baseFiles(name, ownVersion()), ...(options.isOff('example') ? {} : exampleFiles()) };
+      const outer = projectAbove(root);
+      if (outer !== undefined)
+        throw new MeshError(
+          'failed_precondition',
+          `${root} is inside the project ${outer}; name a folder outside it, or add to the project with agentmesh add`,
+        );
+      const files = {
+        ...baseFiles(name, ownPackages()),
+        ...(options.isOff('example') ? {} : exampleFiles()),
+      };
       await writeFiles(root, files);
       const steps = [`cd ${relative(cwd, root) || '.'}`, 'npm install', 'npx agentmesh dev'];
       return {

@@ -13,7 +13,7 @@ export const packageVersions = {
 } as const;
 
 /** Returns the files that every project has. */
-export function baseFiles(name: string, version: string): ProjectFiles {
+export function baseFiles(name: string, ownPackages: Record<string, string>): ProjectFiles {
   const { dependencies, devDependencies } = packageVersions;
   const manifest = {
     name,
@@ -22,7 +22,7 @@ export function baseFiles(name: string, version: string): ProjectFiles {
     type: 'module',
     engines: { node: '>=22.18' },
     scripts: { dev: 'agentmesh dev', test: 'vitest run', check: 'tsc --noEmit', lint: 'biome lint' },
-    dependencies: { agentmesh: version, ...dependencies },
+    dependencies: { ...ownPackages, ...dependencies },
     devDependencies,
   };
   return {

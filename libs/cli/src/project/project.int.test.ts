@@ -74,6 +74,13 @@ describe('a new project', () => {
     });
   });
 
+  it('is not made inside another project', async () => {
+    const inside = linesOf({ ...place, cwd: join(project.root, 'tools') }, ['init', 'nested/shop']);
+    await expect(inside).rejects.toThrow(
+      `tools/nested/shop is inside the project ${project.root}; name a folder outside it, or add`,
+    );
+  });
+
   it('is not made in a folder with files, and nothing is added to a folder that is no project', async () => {
     const folder = await mkdtemp(join(tmpdir(), 'agentmesh-empty-'));
     onTestFinished(() => rm(folder, { recursive: true }));
