@@ -9,6 +9,7 @@ import { originOf } from '../base/readonly-context.ts';
 import { takeCode } from '../code-executors/run-code.ts';
 import { compactContext } from '../compaction/compact-context.ts';
 import { compactorsFor } from '../compaction/prompt-view.ts';
+import { copyJson } from '../events/copy-json.ts';
 import { setDeadlines } from '../events/deadlines.ts';
 import type { Emit } from '../events/emit.ts';
 import {
@@ -86,7 +87,8 @@ export async function callModel(
  * answer is whole, because an answer is one event.
  */
 function asReplacement(response: LlmResponse, partial?: boolean): LlmResponse {
-  const { partial: _partial, ...whole } = typeof response === 'object' ? response : {};
+  // The callback may return the same object again.
+  const { partial: _partial, ...whole } = typeof response === 'object' ? copyJson(response) : {};
   if (partial) return { ...whole, partial };
   if (whole.errorCode !== undefined || whole.content?.parts?.some(hasData)) return whole;
   const { content: _empty, ...rest } = whole;

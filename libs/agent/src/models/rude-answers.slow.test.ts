@@ -100,12 +100,14 @@ it.each(modelKinds)('$name waits as long as its server asks for', async (kind) =
   }
 });
 
-it.each(modelKinds)('$name, with a reason in each piece, is cut when its connection breaks', async (kind) => {
+it.each(modelKinds)('$name, with a reason in each piece, is cut when its stream breaks', async (kind) => {
   const body = eventsOf(kind.withReasons, '');
   const ends = [...body.matchAll(/\n\n/g)].map(({ index }) => index + 2);
-  for (const cutAt of [...ends.map((end) => end - 20), ...ends.slice(0, -1)]) {
+  const within = ends.map((end) => end - 20);
+  const cuts = [true, false].flatMap((breaks) => within.map((cutAt) => ({ cutAt, breaks })));
+  for (const { cutAt, breaks } of [...cuts, ...ends.map((cutAt) => ({ cutAt, breaks: true }))]) {
     const headers = { 'content-type': 'text/event-stream' };
-    const server = await startFirstRude(kind, () => ({ headers, body, cutAt, breaks: true }));
+    const server = await startFirstRude(kind, () => ({ headers, body, cutAt, breaks }));
     const { failure, output } = await talk(kind.make(server.url), true);
     await server.close();
     expect([cutAt, failure?.errorCode, output]).toEqual([cutAt, expect.any(String), undefined]);

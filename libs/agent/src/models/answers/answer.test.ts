@@ -94,6 +94,20 @@ it('a callback that replaces each piece leaves the answer one event', async () =
   expect(made).toEqual(['f']);
 });
 
+it('a callback may replace two answers by the same frozen one', async () => {
+  const frozen = callsTo('f');
+  deepFreeze(frozen);
+  let asked = 0;
+  const { made, agent } = agentWith(new OwnLlm(() => [says('done')]));
+  agent.beforeModelCallback = () => {
+    asked += 1;
+    return asked < 3 ? frozen : undefined;
+  };
+  const { say } = await chat(agent);
+  expect((await say('go')).map(brief).at(-1)).toBe('root: done');
+  expect(made).toEqual(['f', 'f']);
+});
+
 it('a callback that replaces the answer by a piece replaces it as a whole', async () => {
   const { agent } = agentWith(new OwnLlm(() => [says('never')]));
   agent.beforeModelCallback = () => ({ ...says('instead'), partial: true });

@@ -33,8 +33,8 @@ const defaults: Required<RetryOptions> = {
  *
  * @throws MeshError `invalid_argument` for an option with another value than a number from 0 on, or a list of statuses
  */
-export function retrySettings(options: RetryOptions = {}): Required<RetryOptions> {
-  const given = Object.entries(options).filter(([, value]) => value !== undefined);
+export function retrySettings(options?: RetryOptions | null): Required<RetryOptions> {
+  const given = Object.entries(options ?? {}).filter(([, value]) => value !== undefined);
   for (const [name, value] of given) {
     const isFit = name === 'httpStatusCodes' ? Array.isArray(value) : typeof value === 'number' && value >= 0;
     if (Object.hasOwn(defaults, name) && !isFit)
