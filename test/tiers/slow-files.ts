@@ -12,6 +12,8 @@ export const slowFiles: Readonly<Record<string, string>> = {
   'test/browser/chat.test.ts': 'a conversation with files and approvals in Chromium',
   'libs/bus/src/nats/nats.int.test.ts': 'the contract of the bus waits for real ack waits and heartbeats',
   'test/scenarios/privacy.test.ts': 'deletes users beside their runs, also by commands that are killed',
+  'libs/cli/src/dev/dev.int.test.ts': 'starts projects, changes their files and kills their servers',
+  'libs/cli/src/inspect/doctor.int.test.ts': 'plants a problem of each kind in a mesh',
   'libs/cli/src/main.int.test.ts': 'each command of agentmesh, by a process where its exit code counts',
   'libs/cli/src/project/project.int.test.ts': 'makes projects, and runs them and their tests',
   'libs/cli/src/operate/join/join.int.test.ts': 'services join and leave a mesh with accounts',

@@ -41,8 +41,9 @@ describe('the operator command in its process', () => {
     const second = await run(['dev', project.root]);
     expect(second.exitCode).toBe(1);
     expect(second.stderr).toContain(`(process ${process.pid}): stop it first`);
-    writeFileSync(join(project.root, 'file'), '');
-    const inFile = await run(['init', join(project.root, 'file/below')]);
+    const file = join(project.root, '../file');
+    writeFileSync(file, '');
+    const inFile = await run(['init', join(file, 'below')]);
     expect(inFile).toMatchObject({ exitCode: 1, stderr: expect.stringMatching(/ENOTDIR.*file\/below/) });
   });
 
