@@ -39,7 +39,7 @@ describe('deploy/nats/nats-server.conf', () => {
       const { kind, name } = manifest;
       if (kind === 'agent') {
         await bus.announce({ kind, name });
-        const runs = await bus.consumeRuns(name, async () => ({ done: true }), { slots: 1 });
+        const runs = await bus.consumeRuns(name, async () => ({ done: true }), { maxConcurrency: 1 });
         await runs.stop();
       }
       expect(errors, service).toEqual([]);

@@ -124,7 +124,7 @@ async function openEnds(redis: { url: string; pid: number }, rights: Rights): Pr
   };
   const serve = async (served: BaseAgent, app?: string) =>
     await serveAgent(await join(`agent_${served.name}`), served, {
-      ...(app !== undefined && { app, slots: 64 }),
+      ...(app !== undefined && { app, maxConcurrency: 64 }),
     });
   const gateway = await join('gateway');
   const served = await open(`agent_${mirror.name}`);

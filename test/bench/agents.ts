@@ -24,7 +24,7 @@ const level = process.env.MESH_LOG_LEVEL === 'info' ? 'info' : 'warn';
 const log = createLogger({ service: 'bench', replica: 'bench', level });
 const mesh = await connectMesh({ service: 'bench', natsUrl, redisUrl, log });
 await serveAgent(mesh, new EchoAgent({ name: 'echo_agent' }));
-await serveAgent(mesh, turnAgent, { app: 'bench_app', slots: 64 });
+await serveAgent(mesh, turnAgent, { app: 'bench_app', maxConcurrency: 64 });
 await serveAgent(mesh, stepsAgent, { app: 'steps_app' });
 const raw = await connect({ servers: natsUrl, noAsyncTraces: true });
 raw.subscribe('bench.raw', { queue: 'q', callback: (_error, message) => void message.respond(message.data) });

@@ -17,5 +17,5 @@ const log = createLogger({ service: 'agent_slow_agent', replica: 'bench', level:
 const limits = { running: () => 8, waiting: () => Number(waiting) };
 const mesh = await connectMesh({ service: 'agent_slow_agent', natsUrl, redisUrl, limits, log });
 const agent = new LlmAgent({ name: 'slow_agent', model: new SlowLlm({ model: 'slow' }) });
-await serveAgent(mesh, agent, { app: 'slow_app', slots: Number(slots) });
+await serveAgent(mesh, agent, { app: 'slow_app', maxConcurrency: Number(slots) });
 log.warn('started');

@@ -104,7 +104,7 @@ describe.each(forms)('with accounts in the %s form', (form) => {
         if (item.subject === names.agentRun('stock_agent', 's')) received.resolve(item.json());
         return { done: true };
       },
-      { slots: 1 },
+      { maxConcurrency: 1 },
     );
     expect(await received.promise).toEqual({ message: payload });
     await work.stop();

@@ -1,14 +1,14 @@
 import { median } from '../median.ts';
 import { startSlowMesh } from './slow-mesh.ts';
 
-const [thinkMs, slots, runs] = [500, 4, 160];
+const [thinkMs, maxConcurrency, runs] = [500, 4, 160];
 const mostReplicas = 4;
 
 /** Measures the runs in a second of 1 to 4 replicas of an agent with a slow model, each with its own slots. */
 export async function measureReplicas(rounds: number): Promise<void> {
-  await using mesh = await startSlowMesh({ thinkMs, slots });
+  await using mesh = await startSlowMesh({ thinkMs, maxConcurrency });
   console.log(
-    `\n| replicas of ${slots} slots, a model that thinks ${thinkMs} ms | runs/s | ÷ 1 replica | ÷ slots ÷ time |`,
+    `\n| replicas of ${maxConcurrency} maxConcurrency, a model that thinks ${thinkMs} ms | runs/s | ÷ 1 replica | ÷ maxConcurrency ÷ time |`,
   );
   console.log('|---:|---:|---:|---:|');
   let ofOne = Number.NaN;
@@ -29,7 +29,7 @@ export async function measureReplicas(rounds: number): Promise<void> {
     }
     const rate = median(rates);
     if (replicas === 1) ofOne = rate;
-    const most = (replicas * slots * 1_000) / thinkMs;
+    const most = (replicas * maxConcurrency * 1_000) / thinkMs;
     console.log(
       `| ${replicas} | ${rate.toFixed(1)} | ${(rate / ofOne).toFixed(2)} × | ${(rate / most).toFixed(2)} × |`,
     );

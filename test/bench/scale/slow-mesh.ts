@@ -18,13 +18,13 @@ export interface SlowMesh extends AsyncDisposable {
   begin(user: string): Promise<StartedRun & { session: string }>;
 }
 
-/** Starts the servers, without a replica. `thinkMs` is the time of each model call, `slots` the runs of a replica at once. */
+/** Starts the servers, without a replica. `thinkMs` is the time of each model call, `maxConcurrency` the runs of a replica at once. */
 export async function startSlowMesh({
   thinkMs,
-  slots,
+  maxConcurrency,
 }: {
   thinkMs: number;
-  slots: number;
+  maxConcurrency: number;
 }): Promise<SlowMesh> {
   await using owners = new AsyncDisposableStack();
   const redis = owners.use(await startRedis({ appendOnly: true }));
@@ -38,7 +38,7 @@ export async function startSlowMesh({
   return {
     ...{ client, natsUrl: nats.url, redisUrl: redis.url },
     async addReplica() {
-      const words = [nats.url, redis.url, ...[thinkMs, 10_000, slots].map(String)];
+      const words = [nats.url, redis.url, ...[thinkMs, 10_000, maxConcurrency].map(String)];
       return all.use(await spawnAgents('slow-agent.ts', ...words));
     },
     async begin(user) {

@@ -11,7 +11,7 @@ const user = 'watched';
 
 /** Measures when the watchers of one run get its end, at one gateway, and what they cost the gateway. */
 export async function measureWatchers(rounds: number): Promise<void> {
-  await using mesh = await startSlowMesh({ thinkMs, slots: 4 });
+  await using mesh = await startSlowMesh({ thinkMs, maxConcurrency: 4 });
   await mesh.addReplica();
   const port = await freePort();
   await using gateway = await spawnProgram(

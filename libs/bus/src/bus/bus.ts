@@ -95,7 +95,7 @@ export interface ServeOptions {
    * The number of requests that this replica answers at once; the callers above it get `resource_exhausted`.
    * Default 64.
    */
-  maxInFlight?: number;
+  maxConcurrency?: number;
 }
 
 export interface ConsumeOptions {
@@ -103,7 +103,7 @@ export interface ConsumeOptions {
    * The number of items that this replica works on at once. It takes an item from the queue only when a slot
    * is free.
    */
-  slots: number;
+  maxConcurrency: number;
 }
 
 /** The description of a service in the NATS services protocol ($SRV.PING, INFO, STATS; ADR-32 of NATS). */

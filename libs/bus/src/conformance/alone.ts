@@ -32,7 +32,7 @@ export function describeAlone({ connect, provision, name }: Scene): void {
           found[String(json())] = headers[aloneHeader];
           return { done: true };
         },
-        { slots: 1 },
+        { maxConcurrency: 1 },
       );
       await until(() => Object.keys(found).length === 4);
       // Its queue is empty again as soon as the broker has the acknowledgements.

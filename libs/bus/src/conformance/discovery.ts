@@ -153,7 +153,7 @@ export function describeDiscovery({ connect, openLink, provision, kill, name }: 
           deliveries += 1;
           return deliveries === 1 ? { done: false, delayMs: 1 } : { done: true };
         },
-        { slots: 1 },
+        { maxConcurrency: 1 },
       );
       for (const n of [1, 2])
         await service.enqueue(names.agentRun(agent, `s${n}`), n, { messageId: `${agent}:${n}` });

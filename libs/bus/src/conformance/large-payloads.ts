@@ -135,7 +135,7 @@ export function describeLargePayloads(scene: Scene): void {
           seen.push(String(item.json()));
           return seen.length === 1 ? { done: false, delayMs: 0 } : { done: true };
         },
-        { slots: 1 },
+        { maxConcurrency: 1 },
       );
       await until(() => seen.length === 2);
       expect(seen.every((each) => each === text)).toBe(true);
@@ -154,7 +154,7 @@ export function describeLargePayloads(scene: Scene): void {
         begun += 1;
         return await all.promise;
       };
-      await worker.consumeRuns(agent, work, { slots: 8 });
+      await worker.consumeRuns(agent, work, { maxConcurrency: 8 });
       for (let n = 0; n < 8; n += 1)
         await bus.enqueue(names.agentRun(agent, 's'), large('w', 2 * mebibyte), {
           messageId: `${agent}.${n}`,
@@ -182,7 +182,7 @@ export function describeLargePayloads(scene: Scene): void {
           }
           return { done: true };
         },
-        { slots: 1 },
+        { maxConcurrency: 1 },
       );
       await until(() => failures.length === 1, { timeoutMs: 20_000 });
       expect(failures[0]).toMatchObject({
@@ -259,7 +259,7 @@ export function describeLargePayloads(scene: Scene): void {
             heard.push(item.json());
             return { done: true };
           },
-          { slots: 1 },
+          { maxConcurrency: 1 },
         );
         await until(() => heard.length === 2);
         expect(heard.toSorted()).toEqual(['given', 'told']);

@@ -51,7 +51,7 @@ export function describeRequests({ connect, openLink, name }: Scene): void {
     it('keeps many requests at once apart', async () => {
       const [caller, callee] = await Promise.all([connect('caller'), connect('callee')]);
       const subject = names.toolCall(name('t'));
-      await callee.serve(subject, echo, { maxInFlight: 1_000 });
+      await callee.serve(subject, echo, { maxConcurrency: 1_000 });
       const results = await Promise.all(
         Array.from({ length: 200 }, (_, n) => resultOf(caller.request(subject, n))),
       );

@@ -17,8 +17,8 @@ export function describeServing({ connect, name }: Scene): void {
     it('spreads requests over the replicas', async () => {
       const [caller, one, two] = await Promise.all([connect('caller'), connect('s'), connect('s')]);
       const subject = names.agentAsk(name('a'));
-      await one.serve(subject, echo, { maxInFlight: 1_000 });
-      await two.serve(subject, echo, { maxInFlight: 1_000 });
+      await one.serve(subject, echo, { maxConcurrency: 1_000 });
+      await two.serve(subject, echo, { maxConcurrency: 1_000 });
       const answers = await Promise.all(
         Array.from({ length: 100 }, (_, n) => gather(caller.request(subject, n))),
       );
@@ -37,12 +37,12 @@ export function describeServing({ connect, name }: Scene): void {
           await behind.promise;
         }
       };
-      await callee.serve(subject, handler, { maxInFlight: 1 });
+      await callee.serve(subject, handler, { maxConcurrency: 1 });
       for (let n = 0; n < 5; n += 1) expect(await resultOf(caller.request(subject, n))).toBe(n);
       behind.resolve();
     });
 
-    it('refuses requests over maxInFlight at once', async () => {
+    it('refuses requests over maxConcurrency at once', async () => {
       const [caller, callee] = await Promise.all([connect('caller'), connect('callee')]);
       const subject = names.agentAsk(name('a'));
       const release = Promise.withResolvers<void>();
@@ -50,7 +50,7 @@ export function describeServing({ connect, name }: Scene): void {
         await release.promise;
         yield { type: 'result', data: 'done' };
       };
-      await callee.serve(subject, handler, { maxInFlight: 2 });
+      await callee.serve(subject, handler, { maxConcurrency: 2 });
       const held = await Promise.all(
         [1, 2].map(async () => {
           const frames = caller.request(subject, {})[Symbol.asyncIterator]();

@@ -47,7 +47,7 @@ export function describeWork({ connect, provision, kill, name }: Scene): void {
       const [sender, worker] = await Promise.all([connect('sender'), connect('worker')]);
       await fill(sender, agent, 20);
       const { handler, items, payloads } = recorder();
-      await worker.consumeRuns(agent, handler, { slots: 1 });
+      await worker.consumeRuns(agent, handler, { maxConcurrency: 1 });
       await until(() => items.length >= 20);
       await fill(sender, agent, 21);
       await until(() => items.length >= 21);
@@ -67,7 +67,7 @@ export function describeWork({ connect, provision, kill, name }: Scene): void {
       expect(await bus.enqueue(subject, 2, { messageId: `${agent}:0` })).toEqual({ duplicate: true });
       expect(await bus.enqueue(subject, 3, { messageId: `${agent}:1` })).toEqual({ duplicate: false });
       const { items, payloads, handler } = recorder();
-      await bus.consumeRuns(agent, handler, { slots: 1 });
+      await bus.consumeRuns(agent, handler, { maxConcurrency: 1 });
       await until(() => items.length === 2);
       expect(payloads()).toEqual([1, 3]);
     });
@@ -76,11 +76,11 @@ export function describeWork({ connect, provision, kill, name }: Scene): void {
       const agent = await newAgent(500);
       const [doomed, heir] = await Promise.all([connect('w'), connect('w')]);
       const { held, handler } = holder();
-      await doomed.consumeRuns(agent, handler, { slots: 1 });
+      await doomed.consumeRuns(agent, handler, { maxConcurrency: 1 });
       await fill(heir, agent, 1);
       await until(() => held.length === 1);
       const second = recorder();
-      await heir.consumeRuns(agent, second.handler, { slots: 1 });
+      await heir.consumeRuns(agent, second.handler, { maxConcurrency: 1 });
       await kill(doomed);
       await until(() => second.items.length === 1);
       expect(second.items[0]).toMatchObject({ payload: 0, attempt: 2, key: held[0]?.key });
@@ -99,8 +99,8 @@ export function describeWork({ connect, provision, kill, name }: Scene): void {
         finished += 1;
         return done;
       };
-      await one.consumeRuns(agent, slow, { slots: 2 });
-      await two.consumeRuns(agent, slow, { slots: 1 });
+      await one.consumeRuns(agent, slow, { maxConcurrency: 2 });
+      await two.consumeRuns(agent, slow, { maxConcurrency: 1 });
       await fill(one, agent, 2);
       await until(() => finished === 2);
       expect(attempts).toEqual([1, 1]);
@@ -121,7 +121,7 @@ export function describeWork({ connect, provision, kill, name }: Scene): void {
           while (performance.now() < until);
           return release.promise;
         },
-        { slots: 2 },
+        { maxConcurrency: 2 },
       );
       await fill(sender, agent, 2);
       // The second item is done; the first one goes on.
@@ -137,11 +137,11 @@ export function describeWork({ connect, provision, kill, name }: Scene): void {
       const agent = await newAgent();
       const [leaving, staying] = await Promise.all([connect('w'), connect('w')]);
       const { held, handler } = holder();
-      const first = await leaving.consumeRuns(agent, handler, { slots: 2 });
+      const first = await leaving.consumeRuns(agent, handler, { maxConcurrency: 2 });
       await fill(staying, agent, 5);
       await until(() => held.length === 2);
       const { items, payloads, handler: record } = recorder();
-      await staying.consumeRuns(agent, record, { slots: 1 });
+      await staying.consumeRuns(agent, record, { maxConcurrency: 1 });
       await until(() => items.length === 3);
       expect(payloads()).toEqual([2, 3, 4]);
       await first.stop({ graceMs: 0 });
@@ -161,7 +161,7 @@ export function describeWork({ connect, provision, kill, name }: Scene): void {
           started.push(item);
           return release.promise;
         },
-        { slots: 1 },
+        { maxConcurrency: 1 },
       );
       await fill(bus, agent, 2);
       await until(() => started.length === 1);
@@ -169,7 +169,7 @@ export function describeWork({ connect, provision, kill, name }: Scene): void {
       release.resolve(done);
       await stopped;
       const { items, payloads, handler } = recorder();
-      await bus.consumeRuns(agent, handler, { slots: 1 });
+      await bus.consumeRuns(agent, handler, { maxConcurrency: 1 });
       await until(() => items.length > 0);
       expect(payloads()).toEqual([1]);
       expect(started).toHaveLength(1);
@@ -192,8 +192,8 @@ export function describeWork({ connect, provision, kill, name }: Scene): void {
         return { load, handler };
       };
       const [first, second] = [worker(), worker()];
-      await one.consumeRuns(agent, first.handler, { slots: 3 });
-      await two.consumeRuns(agent, second.handler, { slots: 1 });
+      await one.consumeRuns(agent, first.handler, { maxConcurrency: 3 });
+      await two.consumeRuns(agent, second.handler, { maxConcurrency: 1 });
       await fill(one, agent, 100);
       await until(() => finished === 100);
       expect(first.load.most).toBeLessThanOrEqual(3);
@@ -204,8 +204,8 @@ export function describeWork({ connect, provision, kill, name }: Scene): void {
       const agent = await newAgent();
       const [one, two] = await Promise.all([connect('w'), connect('w')]);
       const [first, second] = [holder(), holder()];
-      await one.consumeRuns(agent, first.handler, { slots: 8 });
-      await two.consumeRuns(agent, second.handler, { slots: 8 });
+      await one.consumeRuns(agent, first.handler, { maxConcurrency: 8 });
+      await two.consumeRuns(agent, second.handler, { maxConcurrency: 8 });
       await fill(one, agent, 16);
       await until(() => first.held.length + second.held.length === 16);
       expect([first.held.length, second.held.length]).toEqual([8, 8]);
@@ -215,11 +215,11 @@ export function describeWork({ connect, provision, kill, name }: Scene): void {
       const agent = await newAgent();
       const [busy, idle] = await Promise.all([connect('w'), connect('w')]);
       const first = holder();
-      await busy.consumeRuns(agent, first.handler, { slots: 4 });
+      await busy.consumeRuns(agent, first.handler, { maxConcurrency: 4 });
       await fill(idle, agent, 4);
       await until(() => first.held.length === 4);
       const second = recorder();
-      await idle.consumeRuns(agent, second.handler, { slots: 4 });
+      await idle.consumeRuns(agent, second.handler, { maxConcurrency: 4 });
       await fill(idle, agent, 6);
       await until(() => second.items.length === 2);
       expect(first.held).toHaveLength(4);
@@ -235,7 +235,7 @@ export function describeWork({ connect, provision, kill, name }: Scene): void {
           attempts.push({ n: item.json(), attempt: item.attempt, at: performance.now() });
           return attempts.length === 1 ? { done: false, delayMs: 200 } : done;
         },
-        { slots: 1 },
+        { maxConcurrency: 1 },
       );
       await fill(bus, agent, 1);
       await until(() => attempts.length === 2);
@@ -254,7 +254,7 @@ export function describeWork({ connect, provision, kill, name }: Scene): void {
           if (attempts.length === 1) throw new Error('a defect');
           return Promise.resolve(done);
         },
-        { slots: 1 },
+        { maxConcurrency: 1 },
       );
       await fill(bus, agent, 1);
       await until(() => attempts.length === 2);
@@ -274,9 +274,9 @@ export function describeWork({ connect, provision, kill, name }: Scene): void {
       );
       await expectCode(bus.enqueue(subject, 1, { messageId: '' }), 'invalid_argument', /message id/);
       await expectCode(
-        bus.consumeRuns(agent, async () => done, { slots: 0 }),
+        bus.consumeRuns(agent, async () => done, { maxConcurrency: 0 }),
         'invalid_argument',
-        /slots/,
+        /maxConcurrency/,
       );
     });
   });

@@ -118,7 +118,7 @@ describe('access to NATS', () => {
       taken.resolve(item);
       return { done: true } as const;
     };
-    const working = await agent.consumeRuns('agent', handler, { slots: 2 });
+    const working = await agent.consumeRuns('agent', handler, { maxConcurrency: 2 });
     await agent.enqueue(names.agentRun('agent', 's'), 'go', { messageId: 'm' });
     expect((await taken.promise).json()).toBe('go');
     await working.stop({ graceMs: 0 });
@@ -228,14 +228,14 @@ describe('access to NATS', () => {
     );
     const card = cardSchema.parse({ kind: 'agent', name: 'agent' });
     await expectCode(bus.announce(card), 'failed_precondition', hint);
-    await expectCode(bus.consumeRuns('agent', done, { slots: 1 }), 'failed_precondition', hint);
+    await expectCode(bus.consumeRuns('agent', done, { maxConcurrency: 1 }), 'failed_precondition', hint);
 
     await provision({ ...admin, agents: [] });
     const agent = await connect({ url, user: 'agent', pass: 'agent', service: 'agent' });
-    await expectCode(agent.consumeRuns('agent', done, { slots: 1 }), 'failed_precondition', hint);
+    await expectCode(agent.consumeRuns('agent', done, { maxConcurrency: 1 }), 'failed_precondition', hint);
     // A service with the right to make its consumer makes it.
-    await (await bus.consumeRuns('agent', done, { slots: 1 })).stop({ graceMs: 0 });
-    await (await agent.consumeRuns('agent', done, { slots: 1 })).stop({ graceMs: 0 });
+    await (await bus.consumeRuns('agent', done, { maxConcurrency: 1 })).stop({ graceMs: 0 });
+    await (await agent.consumeRuns('agent', done, { maxConcurrency: 1 })).stop({ graceMs: 0 });
     // The bus finds the bucket, which was made after it connected.
     await bus.announce(card);
     await expect.poll(() => bus.directory.get('agent', 'agent'), { timeout: 5_000 }).toEqual(card);
@@ -253,6 +253,10 @@ describe('access to NATS', () => {
     await using bare = await startNats({ jetstream: false });
     await expectCode(provision({ url: bare.url, agents: [] }), 'failed_precondition', /JetStream is off/);
     const bus = await connect({ url: bare.url, service: 's' });
-    await expectCode(bus.consumeRuns('a', done, { slots: 1 }), 'failed_precondition', /JetStream is off/);
+    await expectCode(
+      bus.consumeRuns('a', done, { maxConcurrency: 1 }),
+      'failed_precondition',
+      /JetStream is off/,
+    );
   });
 });

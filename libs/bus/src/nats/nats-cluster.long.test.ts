@@ -49,7 +49,7 @@ describe('a cluster of three servers', () => {
         done.set(n, (done.get(n) ?? 0) + 1);
         return { done: true };
       },
-      { slots: 4 },
+      { maxConcurrency: 4 },
     );
     const accepted: number[] = [];
     let next = 0;

@@ -53,7 +53,7 @@ describe('a NATS server that is killed and comes back', () => {
           finished.add(item.json());
           return { done: true };
         },
-        { slots: 4 },
+        { maxConcurrency: 4 },
       );
     }
     const sending = (async () => {

@@ -19,9 +19,9 @@ export async function serve(
   callee: Callee,
   subject: string,
   handler: RequestHandler,
-  { maxInFlight = 64 }: ServeOptions = {},
+  { maxConcurrency = 64 }: ServeOptions = {},
 ): Promise<Started> {
-  assertPositive('maxInFlight', maxInFlight);
+  assertPositive('maxConcurrency', maxConcurrency);
   const { link, onError } = callee;
   const where = `serve ${subject}`;
   const stopping = new AbortController();
@@ -31,11 +31,11 @@ export async function serve(
   const places = new Set<Packet>();
 
   function onPacket(packet: Packet) {
-    const isBusy = places.size >= maxInFlight;
+    const isBusy = places.size >= maxConcurrency;
     if (!isBusy) places.add(packet);
     const onReplied = () => void places.delete(packet);
     const answering = answer(callee, subject, packet, async (replies) => {
-      if (isBusy) throw busyError(maxInFlight);
+      if (isBusy) throw busyError(maxConcurrency);
       await untilDeadline(packet, stopping.signal, async (signal) => {
         // Heartbeats go on meanwhile.
         const letGo = await callee.claims.hold(packet, 'answering', signal);
@@ -173,9 +173,9 @@ async function sendFrame(replies: Replies, frame: Frame): Promise<void> {
   }
 }
 
-function busyError(maxInFlight: number): MeshError {
+function busyError(maxConcurrency: number): MeshError {
   return new MeshError(
     'resource_exhausted',
-    `the replica is busy with ${maxInFlight} requests; try again, or start more replicas`,
+    `the replica is busy with ${maxConcurrency} requests; try again, or start more replicas`,
   );
 }

@@ -37,9 +37,9 @@ export function consume(
   worker: Worker,
   source: WorkSource,
   handler: WorkHandler,
-  { slots, countedAs }: CountedOptions,
+  { maxConcurrency, countedAs }: CountedOptions,
 ): Started {
-  assertPositive('slots', slots);
+  assertPositive('maxConcurrency', maxConcurrency);
   const handBack = new AbortController();
   const { closed } = worker.link;
   const unsettled = new Set<Promise<void>>();
@@ -83,7 +83,7 @@ export function consume(
 
   async function ask() {
     while (!withdrawn && !closed.aborted) {
-      if (busy < slots) await source.pull(Math.min(slots - busy, Math.max(busy, 1)), take);
+      if (busy < maxConcurrency) await source.pull(Math.min(maxConcurrency - busy, Math.max(busy, 1)), take);
       else await new Promise<void>((resolve) => (onFree = resolve));
     }
   }

@@ -87,7 +87,7 @@ describe('the commands for accounts', () => {
     await cards.remove('agent', 'desk');
     // The queues are there.
     await using agent = await open('agent_desk');
-    const runs = await agent.consumeRuns('desk', async () => ({ done: true }), { slots: 1 });
+    const runs = await agent.consumeRuns('desk', async () => ({ done: true }), { maxConcurrency: 1 });
     await runs.stop();
     await using tool = await open('tool_rate');
     await tool.serve(names.toolCall('rate'), async function* () {

@@ -46,7 +46,7 @@ it('provisions servers that know only the users that the rights commands print',
   expect(await command(['provision', file], asUser('provision'))).toBe('provisioned: agent desk, tool rate');
   const { MESH_NATS_USER: user, MESH_NATS_PASSWORD: pass } = asUser('agent_desk');
   await using bus = await connectNats({ url: nats.url, user, pass, service: user });
-  const runs = await bus.consumeRuns('desk', async () => ({ done: true }), { slots: 1 });
+  const runs = await bus.consumeRuns('desk', async () => ({ done: true }), { maxConcurrency: 1 });
   await runs.stop();
   await expect(command(['provision', file], asUser('provision', 'disk'))).rejects.toThrow(
     'MESH_STREAM_STORAGE',

@@ -35,7 +35,7 @@ const done: WorkOutcome = { done: true };
 const busyMs = 100;
 const longestBusyMs = 1_600;
 const retryMs = 1_000;
-const slots = 32;
+const maxConcurrency = 32;
 
 /**
  * Takes the updates of long-running calls that the agent's service has made, and the answers to its
@@ -57,7 +57,7 @@ export async function consumeOperations(served: ServedAgent): Promise<Started> {
     atWork.set(subject, taken);
     return await taking;
   };
-  return await mesh.bus.consumeOperations(agent.name, takeInOrder, { slots });
+  return await mesh.bus.consumeOperations(agent.name, takeInOrder, { maxConcurrency });
 }
 
 /** Tells whether an item is an update that leaves its call open. */

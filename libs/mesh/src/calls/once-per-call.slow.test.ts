@@ -83,7 +83,7 @@ describe('a call whose result cannot be stored', () => {
   });
 
   it('keeps a replica from holding more than twice as many calls as it works on', async () => {
-    const place = await workplace(async () => ({ paid: true }), { maxInFlight: 1 });
+    const place = await workplace(async () => ({ paid: true }), { maxConcurrency: 1 });
     await place.serve();
     intercept(place.callResults, 'put', () => away);
     const errorOf = (callId: string, ms: number) =>

@@ -32,18 +32,18 @@ const closingMs = 1_000;
 
 /** The settings of an app, which its definition has. */
 type OfApp = 'app' | 'resumabilityConfig' | 'eventsCompactionConfig';
-type AgentServiceOptions = MainOptions & Omit<ServeAgentOptions, 'slots' | OfApp>;
-type ToolServiceOptions = MainOptions & Omit<ServeToolOptions, 'maxInFlight'>;
+type AgentServiceOptions = MainOptions & Omit<ServeAgentOptions, 'maxConcurrency' | OfApp>;
+type ToolServiceOptions = MainOptions & Omit<ServeToolOptions, 'maxConcurrency'>;
 
 const {
-  slots: _slots,
+  maxConcurrency: _ofAgents,
   app: _app,
   resumabilityConfig: _resumability,
   eventsCompactionConfig: _compaction,
   ...agentServing
 } = serveAgentOptions;
 const agentOptions: OptionNames<AgentServiceOptions> = { ...agentServing, prepare: true };
-const { maxInFlight: _maxInFlight, ...toolServing } = serveToolOptions;
+const { maxConcurrency: _ofTools, ...toolServing } = serveToolOptions;
 const toolOptions: OptionNames<ToolServiceOptions> = { ...toolServing, prepare: true };
 
 interface ServedAgent extends Pick<ServeAgentOptions, OfApp> {
@@ -93,7 +93,7 @@ export async function runAgentService(
         ...serving,
         ...version,
         plugins: [...plugins, ...more],
-        slots: maxConcurrency,
+        maxConcurrency,
       });
     },
   });
@@ -127,7 +127,7 @@ export async function runToolService(tool: BaseTool, options: ToolServiceOptions
     variables: {},
     prepare,
     serve: (mesh, { maxConcurrency }, version) =>
-      serveTool(mesh, tool, { ...serving, ...version, maxInFlight: maxConcurrency }),
+      serveTool(mesh, tool, { ...serving, ...version, maxConcurrency }),
   });
 }
 

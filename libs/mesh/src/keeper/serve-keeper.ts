@@ -21,7 +21,7 @@ import { serveSecrets } from './serve-secrets.ts';
 import { UserSecrets } from './user-secrets.ts';
 
 /** Number of requests that a keeper answers at once: each holds a piece of a file. Further ones try again. */
-const maxInFlight = 16;
+const maxConcurrency = 16;
 
 /** The master key of the credentials; without one a keeper refuses all requests for credentials. */
 export interface KeeperOptions {
@@ -54,7 +54,7 @@ export async function serveKeeper(mesh: Mesh, options: KeeperOptions = {}): Prom
     files: new MeshArtifactService(bus, artifactBucket),
     uploads: new Uploads(bus, artifactBucket),
   };
-  const serving = await bus.serve(subject, (request) => handle(keeper, request), { maxInFlight });
+  const serving = await bus.serve(subject, (request) => handle(keeper, request), { maxConcurrency });
   const servingSecrets = await serveSecrets(mesh, secretsFor(mesh, options));
   const name = subjects.shownAs(keeperService);
   const registration = await bus.register(

@@ -20,7 +20,7 @@ import { sealedForOtherKey } from './keeper-box.ts';
 import type { UserSecrets } from './user-secrets.ts';
 
 /** Number of requests for secrets that a keeper answers at once. */
-const maxInFlight = 64;
+const maxConcurrency = 64;
 
 interface Keeper {
   mesh: Pick<Mesh, 'sessions' | 'log'>;
@@ -36,7 +36,7 @@ type Using = Extract<SecretRequest, { use: SecretUse }>;
  */
 export async function serveSecrets(mesh: Mesh, secrets: () => UserSecrets): Promise<Started> {
   const answer = (message: IncomingRequest) => handle({ mesh, secrets: secrets() }, message);
-  return await mesh.bus.serve(mesh.subjects.secret(every, every), answer, { maxInFlight });
+  return await mesh.bus.serve(mesh.subjects.secret(every, every), answer, { maxConcurrency });
 }
 
 async function* handle(keeper: Keeper, message: IncomingRequest): AsyncGenerator<Frame, void, void> {

@@ -19,7 +19,9 @@ async function calling() {
     begun += 1;
     return new Promise(() => {});
   };
-  await serveTool(mesh, new FunctionTool({ name: 'pay', description: 'pays', execute }), { maxInFlight: 1 });
+  await serveTool(mesh, new FunctionTool({ name: 'pay', description: 'pays', execute }), {
+    maxConcurrency: 1,
+  });
   const client = await world.connect('agent');
   const callee = {
     target: { to: 'tool', kind: 'tool' as const },

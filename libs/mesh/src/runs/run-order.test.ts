@@ -25,7 +25,7 @@ async function stage(...wraps: ((mesh: Mesh) => Mesh)[]) {
   for (const wrap of wraps)
     await serveAgent(wrap(await world.connect('agent_solo')), new LlmAgent({ name: 'solo', model }), {
       app: 'app',
-      slots: 1,
+      maxConcurrency: 1,
       sweepMs: 50,
     });
   const { client, ref } = await world.chat('app');

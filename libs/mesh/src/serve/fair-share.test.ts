@@ -41,7 +41,11 @@ async function stage({ waiting = 1_000 } = {}) {
     const mesh = await world.connect('agent_solo');
     const leases = leasesOf(mesh, () => world.hub.kill(mesh.bus));
     const wrapped = { ...mesh, sessions: overrideSessions(mesh.sessions, { leases }) };
-    await serveAgent(wrapped, new LlmAgent({ name: 'solo', model }), { app: 'app', slots, sweepMs: 50 });
+    await serveAgent(wrapped, new LlmAgent({ name: 'solo', model }), {
+      app: 'app',
+      maxConcurrency: slots,
+      sweepMs: 50,
+    });
   };
   const client = await world.connect('client');
   const newSession = async (userId: string, sessionId?: string): Promise<SessionRef> => {

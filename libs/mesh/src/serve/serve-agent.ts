@@ -50,7 +50,7 @@ export interface ServeAgentOptions extends InvocationServices {
   /** The version that the card shows; default 0.0.0. */
   version?: string;
   /** Number of runs that this replica works on at once; default 16. */
-  slots?: number;
+  maxConcurrency?: number;
   /**
    * Average time between two sweeps of a replica, in ms. A sweep looks for calls whose deadline is over, and
    * for runs that a crash left waiting. The times are random, so that replicas do not all look at once.
@@ -66,7 +66,7 @@ export const serveAgentOptions: OptionNames<ServeAgentOptions> = {
   resumabilityConfig: true,
   eventsCompactionConfig: true,
   version: true,
-  slots: true,
+  maxConcurrency: true,
   sweepMs: true,
 };
 
@@ -88,7 +88,7 @@ export async function serveAgent(
   const {
     app,
     sweepMs = defaultSweepMs,
-    slots = 16,
+    maxConcurrency = 16,
     version,
     plugins = [],
     resumabilityConfig,
@@ -129,11 +129,11 @@ export async function serveAgent(
   };
   const endCard = restoreCard(mesh, card, { isStored: await announceCard(mesh, card) });
   // The order matters: a caller that finds the service can use it.
-  const limits = { maxInFlight: slots * 4 };
+  const limits = { maxConcurrency: maxConcurrency * 4 };
   const asks = await bus.serve(ask, (request) => handleQuestion(served, request), limits);
   const delegatedAsks = await bus.serve(delegate, (request) => handleDelegated(served, request), limits);
   const { name, description } = agent;
-  const runs = await bus.consumeRuns(name, (item) => handleRun(served, item), { slots });
+  const runs = await bus.consumeRuns(name, (item) => handleRun(served, item), { maxConcurrency });
   const registration = await bus.register(
     {
       kind: 'agent',
@@ -152,9 +152,9 @@ export async function serveAgent(
     throw error;
   });
   const operations = await consumeOperations(served);
-  const ghosts = takeGhosts(served, { lookMs: sweepMs, slots });
+  const ghosts = takeGhosts(served, { lookMs: sweepMs, maxConcurrency });
   const sweeper = startSweeper(mesh, agent.name, { sweepMs, expire: () => expireCalls(served, sweepMs) });
-  mesh.log.info({ agent: name, app, slots }, 'serving agent');
+  mesh.log.info({ agent: name, app, maxConcurrency }, 'serving agent');
   // A mesh starts its services together.
   reportAbsent(mesh, name, remotes, 'debug');
   const absenceCheck = setTimeout(() => reportAbsent(mesh, name, remotes, 'warn'), checkAfterMs);

@@ -33,7 +33,7 @@ export interface ServeToolOptions extends InvocationServices {
    * Number of calls that this replica works on at once; further callers are refused and try another replica.
    * Default 64.
    */
-  maxInFlight?: number;
+  maxConcurrency?: number;
   /** Time for which a result is kept for repeats of its call, in ms; default one day. */
   resultTtlMs?: number;
   /** For a long-running tool: number of jobs that this replica works on at once; default 4. */
@@ -53,7 +53,7 @@ export interface ServeToolOptions extends InvocationServices {
 export const serveToolOptions: OptionNames<ServeToolOptions> = {
   ...invocationServiceNames,
   version: true,
-  maxInFlight: true,
+  maxConcurrency: true,
   resultTtlMs: true,
   jobSlots: true,
   patienceMs: true,
@@ -85,7 +85,7 @@ export async function serveTool(
   assertServable(tool);
   const {
     version = '0.0.0',
-    maxInFlight = 64,
+    maxConcurrency = 64,
     resultTtlMs = dayMs,
     jobSlots = 4,
     patienceMs = 5_000,
@@ -112,7 +112,7 @@ export async function serveTool(
   const cancellations = await listenForCancellations(mesh);
   const inHand = createWorkInHand();
   const takeWork = createTakeWork(mesh, name);
-  const maxCalls = heldPerCall * maxInFlight;
+  const maxCalls = heldPerCall * maxConcurrency;
   const served: ServedTool = {
     mesh,
     tool,
@@ -139,12 +139,12 @@ export async function serveTool(
         await mesh.bus.consumeJobs(
           name,
           (item) => handleJob({ ...served, stopping: handingBack.signal }, item),
-          { slots: jobSlots },
+          { maxConcurrency: jobSlots },
         ),
       ]
     : [];
-  const calls = await mesh.bus.serve(subject, (request) => handleCall(served, request), { maxInFlight });
-  mesh.log.info({ tool: name, maxInFlight }, 'serving tool');
+  const calls = await mesh.bus.serve(subject, (request) => handleCall(served, request), { maxConcurrency });
+  mesh.log.info({ tool: name, maxConcurrency }, 'serving tool');
   return {
     async stop({ graceMs = 25_000 } = {}) {
       endLooks();

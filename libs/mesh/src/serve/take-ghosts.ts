@@ -20,7 +20,7 @@ export interface GhostLooks {
   /** Average time between two looks, in ms. */
   lookMs: number;
   /** Number of ghosts that the replica works on at once. */
-  slots: number;
+  maxConcurrency: number;
 }
 
 /**
@@ -29,7 +29,7 @@ export interface GhostLooks {
  * caught up. Such a run has no delivery, so it is begun here; the record of the run decides, as for each delivery,
  * whether it has been done. Several replicas may take the same ghost: one of them gets the session.
  */
-export function takeGhosts(served: ServedAgent, { lookMs, slots }: GhostLooks): Started {
+export function takeGhosts(served: ServedAgent, { lookMs, maxConcurrency }: GhostLooks): Started {
   const { mesh, agent } = served;
   const stopping = new AbortController();
   const { signal } = stopping;
@@ -75,7 +75,7 @@ export function takeGhosts(served: ServedAgent, { lookMs, slots }: GhostLooks): 
       // Later ones of the session wait, also for one that is in hand.
       subjects.add(subject);
       isFound = true;
-      if (!before.has(key) || inHand.has(subject) || inHand.size >= slots) continue;
+      if (!before.has(key) || inHand.has(subject) || inHand.size >= maxConcurrency) continue;
       const taken = take(ghost)
         .catch((error: unknown) => mesh.log.warn({ err: error, subject }, 'could not take a ghost'))
         .finally(() => inHand.delete(subject));

@@ -49,7 +49,7 @@ function work(on: Bus, agent: string, hold: (n: number) => Promise<void> = async
       done.set(n, (done.get(n) ?? 0) + 1);
       return { done: true };
     },
-    { slots: 4 },
+    { maxConcurrency: 4 },
   );
 }
 

@@ -28,7 +28,7 @@ it('a replica has one open request at a time, busy or idle, and none when all it
   for (let n = 0; n < 40; n += 1) {
     await bus.enqueue(names.agentRun('one', `s${n}`), { n }, { messageId: `${n}` });
   }
-  const consuming = await bus.consumeRuns('one', handler, { slots: 4 });
+  const consuming = await bus.consumeRuns('one', handler, { maxConcurrency: 4 });
   await expect.poll(() => handled).toBe(40);
   expect(await openRequests()).toBeLessThanOrEqual(1);
   await expect.poll(openRequests, { timeout: 5_000 }).toBe(1);
@@ -54,7 +54,7 @@ it('as many items as there are slots are at work at once, however many that is',
     await released;
     return { done: true } as const;
   };
-  const consuming = await bus.consumeRuns('one', handler, { slots: count });
+  const consuming = await bus.consumeRuns('one', handler, { maxConcurrency: count });
   const all = Array.from({ length: count }, (_, n) =>
     bus.enqueue(names.agentRun('one', `s${n}`), { n }, { messageId: `${n}` }),
   );
