@@ -7,7 +7,7 @@ import type { Sabotage } from './faults/sabotages.ts';
 /** The scenarios whose histories are long. Files of their own keep each file of tests short. */
 export const longScenarios: readonly string[] = ['nested', 'fan', 'order', 'job', 'version', 'rewind'];
 export const httpScenarios: readonly string[] = ['http'];
-/** The scenarios whose points `npm run test:long` alone has. */
+/** The scenarios of `--crash all` in the long tests alone. */
 export const longestScenarios: readonly string[] = ['mixed'];
 
 /** The sabotages that only a hundred histories or more find. */
@@ -35,7 +35,7 @@ export async function runSimulation(...args: string[]): Promise<string> {
 /**
  * Kills a process right after every operation of scenarios, and expects no violation. What it did between two
  * operations dies with it, so a death before an operation leaves the same as a death after the one before:
- * `npm run test:long` has both sides.
+ * the simulation of the long tests has both sides.
  */
 export const expectEveryCrashPoint = (names: readonly string[]): Promise<void> =>
   expectEveryPoint(names, '--crash', '--side', 'after');
