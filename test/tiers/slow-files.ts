@@ -12,6 +12,7 @@ export const slowFiles: Readonly<Record<string, string>> = {
   'test/browser/chat.test.ts': 'a conversation with files and approvals in Chromium',
   'libs/bus/src/nats/nats.int.test.ts': 'the contract of the bus waits for real ack waits and heartbeats',
   'test/scenarios/privacy.test.ts': 'deletes users beside their runs, also by commands that are killed',
+  'libs/cli/src/dev/dev-models.int.test.ts': 'starts a project for each way to choose a model',
   'libs/cli/src/dev/dev.int.test.ts': 'starts projects, changes their files and kills their servers',
   'libs/cli/src/inspect/doctor.int.test.ts': 'plants a problem of each kind in a mesh',
   'libs/cli/src/main.int.test.ts': 'each command of agentmesh, by a process where its exit code counts',
@@ -23,6 +24,7 @@ export const slowFiles: Readonly<Record<string, string>> = {
   'test/security/accounts.test.ts': 'each subject by each account, refused and allowed',
   'test/security/http/access.test.ts': 'each path of the gateway by each kind of caller',
   'test/security/connections.test.ts': 'opens all connections that one service may have',
+  'test/scenarios/client.test.ts': 'clients that are cut off and come back, by gateways that die',
   'test/scenarios/launch.test.ts': 'starts the launcher in each way in which it can fail',
   'test/scenarios/gateway.test.ts': 'all routes of sessions and runs on a mesh of processes',
 };
