@@ -4,7 +4,7 @@ export const slowFiles: Readonly<Record<string, string>> = {
   'test/sim/long-crash-points.test.ts': 'kills every process at every operation of the longer scenarios',
   'test/sim/http-crash-points.test.ts': 'kills every process at every operation beside gateways of HTTP',
   'test/sim/random-histories.test.ts': '300 random histories',
-  'test/sim/sabotages.test.ts': 'searches a history for each of seventeen sabotages',
+  'test/sim/sabotages.test.ts': 'searches a history for each of sixteen sabotages',
   'test/conformance/conformance.test.ts': 'each scenario on ADK, in one process and on a mesh of processes',
   'test/chaos/chaos.test.ts': '60 runs on real servers under all faults',
   'test/browser/console.test.ts': 'every view of the console in Chromium',
