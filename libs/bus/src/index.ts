@@ -67,3 +67,4 @@ export { openWorkStreams } from './nats/operator/work-streams.ts';
 export { isDenied } from './nats/wire/is-denied.ts';
 export type { NatsAddress } from './nats/wire/nats-address.ts';
 export type { NatsTls } from './nats/wire/tls.ts';
+export { isUnanswered } from './requests/read-frame.ts';

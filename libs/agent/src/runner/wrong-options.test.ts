@@ -5,7 +5,7 @@ import { OwnLlm, says } from '../harness.fixture.ts';
 import { FunctionTool } from '../tools/function-tool.ts';
 import { InMemoryRunner } from './runner.ts';
 
-/** What programs in JavaScript write, whose types no compiler checks. */
+/** Options as programs in JavaScript write them: no compiler checks their types. */
 type Wrong = Record<string, unknown>;
 const agent = (options: Wrong) => new LlmAgent({ name: 'a', model: 'gemini-test', ...options } as never);
 const tool = (options: Wrong) =>

@@ -40,7 +40,17 @@ function readError({ headers, bytes }: Packet): MeshError {
   const code = (Object.keys(errorTable) as ErrorCode[]).find(
     (name) => errorTable[name].natsCode === natsCode,
   );
-  return MeshError.fromWire({ code, message: headers[header.error], ...wire });
+  const error = MeshError.fromWire({ code, message: headers[header.error], ...wire });
+  const { reason, ...details } = error.details ?? {};
+  return isUnanswered(reason) ? new MeshError(error.code, error.message, { details }) : error;
+}
+
+/**
+ * Tells whether the reason in the details of an error says that nobody has answered a request. The bus alone gives these
+ * reasons: they are taken out of an answer.
+ */
+export function isUnanswered(reason: unknown): boolean {
+  return reason === 'no_responders' || reason === 'silence';
 }
 
 /** Reads the body of an error, if it is one of ours; else returns an empty object. */

@@ -14,7 +14,7 @@ it('installs a new project from the tarballs from which the command was installe
     'node_modules/agentmesh': { resolved: 'file:release/agentmesh-0.1.0.tgz' },
     'node_modules/@agentmesh/bus': { resolved: 'file:../bus.tgz' },
     'node_modules/@agentmesh/linked': { resolved: 'libs/linked', link: true },
-    'node_modules/@agentmesh/public': { resolved: 'https://registry.npmjs.org/public.tgz' },
+    'node_modules/@agentmesh/public': { resolved: 'https://packages.test/public.tgz' },
     'node_modules/zod': { resolved: 'file:zod.tgz' },
   };
   await writeFile(join(modules, '.package-lock.json'), JSON.stringify({ packages }));

@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { askedAgainReason, credentialReason } from '@agentmesh/agent/internal';
-import type { ReceivedFrame, RequestOptions } from '@agentmesh/bus';
+import { isUnanswered as isUnansweredReason, type ReceivedFrame, type RequestOptions } from '@agentmesh/bus';
 import { deadlineOf, MeshError, meshTime } from '@agentmesh/protocol';
 import type { CallTarget } from '../mesh/call-counts.ts';
 import type { Mesh } from '../mesh/mesh.ts';
@@ -60,9 +60,6 @@ export async function* callService(
   }
 }
 
-/** The reasons by which this process marks an error when nobody has answered. */
-const unanswered: readonly unknown[] = ['no_responders', 'silence'];
-
 /**
  * Marks an error as the answer of a callee, which decides little about the run of the caller: the code by which this
  * process knows that its own run was taken over, and the reasons by which it marks its own errors, mean nothing there.
@@ -70,7 +67,7 @@ const unanswered: readonly unknown[] = ['no_responders', 'silence'];
  */
 function ofCallee({ code, message, details, cause }: MeshError, callee: string): MeshError {
   const { reason, ...rest } = details ?? {};
-  if (unanswered.includes(reason))
+  if (isUnansweredReason(reason))
     return new MeshError(code, message, { details: { ...rest, reason }, cause });
   if (code === 'aborted')
     return new MeshError('unavailable', message, { details: { ...rest, callee }, cause });
@@ -126,7 +123,7 @@ async function ownDeadline({ code }: MeshError, { headers = {}, signal }: Reques
 
 /** Tells whether a call ended without an answer: its callee may find the request later. */
 export function isUnanswered({ details }: MeshError): boolean {
-  return details?.outcome === 'unknown' && unanswered.includes(details.reason);
+  return details?.outcome === 'unknown' && isUnansweredReason(details.reason);
 }
 
 /** Tells whether a request may have reached a callee that did not answer it. */

@@ -32,7 +32,7 @@ async function rudePeer({ kind, card }: (typeof peers)[number], error: MeshError
 
 describe.each(peers)('the errors of another $kind', (peer) => {
   it.each(codes)('%s is told to the model, whatever marks of the own process it has', async (code) => {
-    for (const reason of ['message_refused', 'asked_again']) {
+    for (const reason of ['message_refused', 'asked_again', 'no_responders', 'silence']) {
       const { world } = await rudePeer(peer, new MeshError(code, 'rude', { details: { reason } }));
       const model = new ScriptedLlm(calls('pay', { request: 'x' }), says('well'));
       const tool = peer.kind === 'tool' ? remoteTool('pay') : new AgentTool({ agent: remoteAgent('pay') });
@@ -51,6 +51,8 @@ describe.each(peers)('the errors of another $kind', (peer) => {
   it.each([
     ['aborted', 'x'],
     ['unavailable', 'credentials'],
+    ['unavailable', 'no_responders'],
+    ['aborted', 'silence'],
   ] as const)(
     'do not take the run of the caller from it, and cause a dozen deliveries at most: %s %s',
     async (code, reason) => {

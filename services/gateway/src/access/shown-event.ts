@@ -2,7 +2,7 @@ import type { Event, SessionRef } from '@agentmesh/protocol';
 import type { FastifyRequest } from 'fastify';
 import { mayActFor } from './check-access.ts';
 
-/** What the caller of a request sees of an event. */
+/** Returns an event as the caller of a request may see it. */
 export type ShowEvent = (event: Event) => Event;
 
 /** Returns what a caller sees of the events of a run: one who does not act for its user, as an approver, sees no state. */

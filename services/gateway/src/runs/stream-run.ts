@@ -23,7 +23,7 @@ export interface StreamedRun {
   end: Promise<InvocationEnd>;
   /** Default `before`. */
   idPlace?: SseOptions['idPlace'];
-  /** What the client sees of an event without a form; default all of it. */
+  /** Used for events without a form; default: the client sees all of an event. */
   show?: ShowEvent;
   /** Default: the events themselves with their numbers. */
   form?: FrameForm;
